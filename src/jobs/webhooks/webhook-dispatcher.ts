@@ -70,21 +70,30 @@ const nextState = (
     : { state: 'pending', nextAttemptAt: now + delay };
 };
 
-interface Dispatch extends Omit<WebhookDispatcherOptions, 'sending'> {
-  owner: string;
-  timeoutMs: number;
-  pollMs: number;
-  random: () => number;
-  limiter: ReturnType<typeof createFairShareLimiter>;
-  scheduler: FairScheduler;
-  rounds: ReturnType<typeof createDueRounds>;
-  running: Map<string, Promise<void>>;
-  draining: AbortController;
-  /** Aborts the deliveries under way. */
-  ended: AbortController;
-  /** Ends the pause between two looks for due events. */
-  waking: AbortController;
-}
+type Dispatch = ReturnType<typeof createDispatch>;
+
+const createDispatch = ({
+  sending: { total, ...shares } = { total: 64, perHost: 8, perAccount: 8, perReceiver: 4 },
+  ...options
+}: WebhookDispatcherOptions) => {
+  const { perAccount: account, perHost: host, perReceiver: receiver } = shares;
+  return {
+    timeoutMs: 10_000,
+    pollMs: 1_000,
+    random: Math.random,
+    ...options,
+    owner: randomUUID(),
+    limiter: createFairShareLimiter({ total, perOwner: { account, host, receiver } }),
+    scheduler: createFairScheduler(),
+    rounds: createDueRounds(),
+    running: new Map<string, Promise<void>>(),
+    draining: new AbortController(),
+    /** Aborts the deliveries under way. */
+    ended: new AbortController(),
+    /** Ends the pause between two looks for due events. */
+    waking: new AbortController(),
+  };
+};
 
 /** Sends an event to its account, or to where the settings want alerts now. */
 const send = async (dispatch: Dispatch, event: WebhookEvent, now: number): Promise<WebhookAnswer | null> => {
@@ -224,25 +233,8 @@ export type WebhookDispatcher = ReturnType<typeof createWebhookDispatcher>;
  * last two repeats the same bytes under the same `event_id`. Only events that can be sent at once are claimed, so that
  * other processes may take those that wait for a share.
  */
-export const createWebhookDispatcher = ({
-  sending: { total, ...shares } = { total: 64, perHost: 8, perAccount: 8, perReceiver: 4 },
-  ...options
-}: WebhookDispatcherOptions) => {
-  const { perAccount: account, perHost: host, perReceiver: receiver } = shares;
-  const dispatch: Dispatch = {
-    timeoutMs: 10_000,
-    pollMs: 1_000,
-    random: Math.random,
-    ...options,
-    owner: randomUUID(),
-    limiter: createFairShareLimiter({ total, perOwner: { account, host, receiver } }),
-    scheduler: createFairScheduler(),
-    rounds: createDueRounds(),
-    running: new Map(),
-    draining: new AbortController(),
-    ended: new AbortController(),
-    waking: new AbortController(),
-  };
+export const createWebhookDispatcher = (options: WebhookDispatcherOptions) => {
+  const dispatch = createDispatch(options);
   const untilSent = (timeoutMs: number) =>
     Promise.race([Promise.allSettled(dispatch.running.values()), pause(timeoutMs)]);
   let claiming: Promise<void> = Promise.resolve();
@@ -285,8 +277,6 @@ export interface Receiver {
   host: string;
   accountId: string;
 }
-
-type FairScheduler = ReturnType<typeof createFairScheduler>;
 
 /** Of accounts and receivers: several times as many as one look shows. */
 const rememberedTurns = 4_096;
