@@ -14,15 +14,7 @@ interface StreamedCompletion {
   metadata?: JsonObject;
 }
 
-interface StreamedMessage {
-  content: string | null;
-  reasoning_content?: string;
-  refusal: string | null;
-  tool_calls?: JsonObject[];
-  function_call?: JsonObject;
-  annotations?: JsonObject[];
-  audio?: JsonObject;
-}
+type StreamedMessage = JsonObject & { content: string | null; tool_calls?: JsonObject[] };
 
 /** Makes the events of a chat completion: the role, the pieces, the end with the usage, `[DONE]`. */
 export const createChatStream = (job: ChatHead, { isLegacyCall }: { isLegacyCall: boolean }): TextStream => {
@@ -51,18 +43,16 @@ export const createChatStream = (job: ChatHead, { isLegacyCall }: { isLegacyCall
     addStored: (ended) => {
       if (ended.status !== 'done') return [];
       const { message, logprobs } = completionOf(ended).choices[0];
-      const { reasoning_content: reasoning, content, annotations, audio, refusal } = message;
+      const { content } = message;
       const hasContent = content !== null && content !== '';
+      const add = (name: string, value = message[name] ?? null) =>
+        value === null ? [] : [delta({ [name]: value })];
+      const calls = message.tool_calls?.map((call, index) => ({ index, ...call }));
       return [
-        ...(reasoning === undefined ? [] : [delta({ reasoning_content: reasoning })]),
+        ...add('reasoning_content'),
         ...(hasContent || logprobs !== null ? [delta(hasContent ? { content } : {}, logprobs)] : []),
-        ...(annotations === undefined ? [] : [delta({ annotations })]),
-        ...(audio === undefined ? [] : [delta({ audio })]),
-        ...(refusal === null ? [] : [delta({ refusal })]),
-        ...(message.function_call === undefined ? [] : [delta({ function_call: message.function_call })]),
-        ...(message.tool_calls === undefined
-          ? []
-          : [delta({ tool_calls: message.tool_calls.map((call, index) => ({ index, ...call })) })]),
+        ...['annotations', 'audio', 'refusal', 'function_call'].flatMap((name) => add(name)),
+        ...add('tool_calls', calls),
       ];
     },
     end: (ended) => {
