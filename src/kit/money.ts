@@ -22,13 +22,17 @@ export const parseUsd = (text: string): Nano => {
   return sign === '-' ? -amount : amount;
 };
 
-/** Formats nano-dollars for the wire: no exponent, at least two decimals, no more trailing zeros. */
-export const formatUsd = (amount: Nano): string => {
+/** Formats `amount / 10^decimals` exactly: no exponent, at least two decimals, no more trailing zeros. */
+export const formatDecimal = (amount: bigint, decimals: number): string => {
   const sign = amount < 0n ? '-' : '';
-  const absolute = amount < 0n ? -amount : amount;
-  const fraction = (absolute % nanoPerUsd).toString().padStart(9, '0').replace(/0+$/, '').padEnd(2, '0');
-  return `${sign}${absolute / nanoPerUsd}.${fraction}`;
+  const digits = (amount < 0n ? -amount : amount).toString().padStart(decimals + 1, '0');
+  const whole = digits.slice(0, digits.length - decimals);
+  const fraction = digits.slice(whole.length).replace(/0+$/, '').padEnd(2, '0');
+  return `${sign}${whole}.${fraction}`;
 };
+
+/** Formats nano-dollars for the wire. */
+export const formatUsd = (amount: Nano): string => formatDecimal(amount, 9);
 
 /** Parses a non-negative rate such as `"0.175"` USD per million. Throws RangeError on another form. */
 export const parseRate = (text: string): Rate => {
@@ -39,11 +43,7 @@ export const parseRate = (text: string): Rate => {
   return { unscaled: BigInt(`${match[2]}${fraction}`), scale: fraction.length };
 };
 
-export const formatRate = ({ unscaled, scale }: Rate): string => {
-  const digits = unscaled.toString().padStart(scale + 1, '0');
-  const fraction = digits.slice(digits.length - scale, scale === 0 ? 0 : undefined);
-  return `${digits.slice(0, digits.length - scale)}.${fraction.padEnd(2, '0')}`;
-};
+export const formatRate = ({ unscaled, scale }: Rate): string => formatDecimal(unscaled, scale);
 
 /** Sums units at rates per million exactly, then rounds up once to a nano-dollar. */
 export const priceAtRates = (lines: readonly { units: number; rate: Rate }[]): Nano => {

@@ -1,6 +1,6 @@
 import type { PaymentSum, Store, BoughtSum } from '../../store/store.ts';
-import { formatTokenAmount, type TokenTexts } from './token-amount.ts';
-import { formatUsd, nanoPerUsd, type Nano } from '../../kit/money.ts';
+import type { TokenTexts } from './token-amount.ts';
+import { formatDecimal, formatUsd, nanoPerUsd, type Nano } from '../../kit/money.ts';
 
 type FindToken = TokenTexts['findToken'];
 
@@ -34,8 +34,7 @@ const addTotals = (totals: readonly Total[]): Total =>
     { payments: 0, received: 0n, refunds: 0, refunded: 0n },
   );
 
-const usd = (amount: bigint): string =>
-  amount < 0n ? `-${formatTokenAmount(-amount, usdDecimals)}` : formatTokenAmount(amount, usdDecimals);
+const usd = (amount: bigint): string => formatDecimal(amount, usdDecimals);
 
 const totalJson = ({ payments, received, refunds, refunded }: Total) => ({
   payments,

@@ -1,17 +1,11 @@
 import type { X402NetworkConfig } from '../x402-settings.ts';
 import { findNetwork } from '../chains/networks.ts';
+import { formatDecimal } from '../../kit/money.ts';
 
 interface KnownToken {
   symbol: string;
   decimals: number;
 }
-
-/** Writes an amount given in the smallest unit, exactly: at least two decimals, no trailing zeros after them. */
-export const formatTokenAmount = (amount: bigint, decimals: number): string => {
-  const scale = 10n ** BigInt(decimals);
-  const fraction = (amount % scale).toString().padStart(decimals, '0').replace(/0+$/, '').padEnd(2, '0');
-  return `${amount / scale}.${fraction}`;
-};
 
 /** Reads `"0.10"` into the smallest unit; null for any other form, for zero, and for too many decimals. */
 export const parseTokenAmount = (text: string, decimals: number): bigint | null => {
@@ -43,7 +37,7 @@ export const createTokenTexts = (
   /** `0.10`, null for an unknown token. */
   const tokenAmount = (of: AssetAmount): string | null => {
     const token = findToken(of);
-    return token && formatTokenAmount(of.amount, token.decimals);
+    return token && formatDecimal(of.amount, token.decimals);
   };
   /** `0.10 USDC`, or a number of smallest units of an unknown token. */
   const amountText = (of: AssetAmount): string =>

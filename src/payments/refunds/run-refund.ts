@@ -1,9 +1,9 @@
 import { AppError } from '../../kit/errors.ts';
+import { formatDecimal } from '../../kit/money.ts';
 import { sanitizeLine } from '../../kit/text.ts';
 import { isNodeTrouble } from '../chains/core/json-rpc.ts';
 import type { RefundWallet, TransferObstacle, TransferPreview } from '../chains/core/refund-transfer.ts';
 import type { X402Config } from '../read-x402-settings.ts';
-import { formatTokenAmount } from '../records/token-amount.ts';
 import type { Payment } from '../../store/store.ts';
 import { openRefundChain, type OpenedRefundChain } from './refund-chain.ts';
 import {
@@ -116,7 +116,7 @@ const previewTransfer = async (
 };
 
 const coinText = (amount: bigint, { coin }: RefundWallet): string =>
-  `${formatTokenAmount(amount, coin.decimals)} ${coin.symbol}`;
+  `${formatDecimal(amount, coin.decimals)} ${coin.symbol}`;
 
 const describeObstacle = (
   obstacle: TransferObstacle,
