@@ -21,32 +21,24 @@ export type PaidSale<Input = unknown> =
   | PerCallSale<Input>
   | SignInSale<Input>;
 
-interface SaleRules {
-  /** Whether a call needs an API key, may have one, or has none that counts. */
-  key: 'needed' | 'taken' | 'none';
-  /** A call with a key is a job under a hold on the balance. */
-  isPrepaid: boolean;
-  /** A call is paid by x402 where it has no key. */
-  isPaid: boolean;
-  /** A payment raises a balance. */
-  isCredit: boolean;
-  /** An answer is sold. It is made before its payment is settled. */
-  isAnswer: boolean;
-  /** A call is free of charge and needs no key. */
-  isOpen: boolean;
-  /** As `isOpen`, for a call that signs a wallet in. */
-  isSignIn: boolean;
-}
+type SaleRules = typeof none;
 
 const none = {
-  key: 'none',
+  /** Whether a call needs an API key, may have one, or has none that counts. */
+  key: 'none' as 'needed' | 'taken' | 'none',
+  /** A call with a key is a job under a hold on the balance. */
   isPrepaid: false,
+  /** A call is paid by x402 where it has no key. */
   isPaid: false,
+  /** A payment raises a balance. */
   isCredit: false,
+  /** An answer is sold. It is made before its payment is settled. */
   isAnswer: false,
+  /** A call is free of charge and needs no key. */
   isOpen: false,
+  /** As `isOpen`, for a call that signs a wallet in. */
   isSignIn: false,
-} as const;
+};
 
 const rules: Readonly<Record<Sale['kind'], SaleRules>> = {
   free: { ...none, key: 'needed' },
