@@ -8,6 +8,8 @@ interface Complaint {
   code: string | null;
   type: string | null;
   message: string;
+  /** With status 403: a moderation flagged the prompt. */
+  isFlagged: boolean;
 }
 
 /** Codes of a wrong key, model or quota at one upstream. Another route may still serve the request. */
@@ -20,7 +22,7 @@ const wrongRoute = new Set([
 
 /** Maps an upstream's error answer to the failure for the router and the customer. */
 export const toStatusFailure = (answer: UpstreamAnswer): ProviderError =>
-  fromComplaint(complaintIn(answer.value) ?? { code: null, type: null, message: answer.text }, answer);
+  fromComplaint(complaintIn(answer.value) ?? { ...nothing, message: answer.text }, answer);
 
 /** Maps an error in the middle of a stream. Some upstreams put the status into its `code`. */
 export const toStreamFailure = (error: unknown, headers: AnswerHead['headers']): ProviderError => {
@@ -34,7 +36,7 @@ const fromComplaint = (
   { status, headers }: { status: number | undefined; headers: AnswerHead['headers'] },
 ): ProviderError => {
   const message = `the upstream answered ${status ?? 'in its stream'}: ${forLog(complaint)}`;
-  if (isModeration(complaint)) return refusal(message, complaint);
+  if (isModeration(complaint) || (status === 403 && complaint.isFlagged)) return refusal(message, complaint);
   const [failure, code] = classify(complaint, status);
   return new ProviderError(message, { failure, code, retryAfterMs: restMsIn(headers) });
 };
@@ -57,12 +59,15 @@ const classify = (
   complaint: Complaint,
   status: number | undefined,
 ): readonly [ProviderFailure, ProviderErrorCode] => {
-  const { code, type } = complaint;
+  const { code, type, message } = complaint;
   if (wrongRoute.has(code ?? '') || type === 'insufficient_quota')
     return ['retry_other', 'upstream_unavailable'];
   if (status === undefined) return ['ambiguous', 'upstream_error'];
   if (status === 400 || status === 413 || status === 422) return ['fatal', 'invalid_parameter'];
   if (status === 429 && isTooLarge(complaint)) return ['retry_other', 'invalid_parameter'];
+  // OpenRouter's models that take no tools or pictures. One that it does not know is `No endpoints found for` a name.
+  if (status === 404 && message.startsWith('No endpoints found that '))
+    return ['retry_other', 'invalid_parameter'];
   if (status === 429) return ['retry_same', 'rate_limit_exceeded'];
   if (status === 503) return ['retry_same', 'upstream_unavailable'];
   if (status === 408 || status === 409 || status >= 500) return ['retry_same', 'upstream_error'];
@@ -139,7 +144,7 @@ const isModeration = ({ code, type }: Complaint): boolean =>
 
 /** A sentence with one of these words is useless to the customer, or says too much. */
 const notForCustomers =
-  /https?:|www\.|\S@\S|\breq_|request id|openai|azure|google|gemini|microsoft|support|byteplus|volc|\bark\b|modelark|doubao|seedance/i;
+  /https?:|www\.|\S@\S|\breq_|request id|requires moderation|openai|azure|google|gemini|microsoft|support|byteplus|volc|\bark\b|modelark|doubao|seedance/i;
 
 const maxExplanationLength = 500;
 
@@ -159,7 +164,7 @@ const moderationExplanation = (message: string): string =>
     .slice(0, maxExplanationLength)
     .toWellFormed();
 
-const nothing: Complaint = { code: null, type: null, message: '' };
+const nothing: Complaint = { code: null, type: null, message: '', isFlagged: false };
 
 /** Finds the error in `{error: {...}}`, `{error: "..."}` or `{code, message}`; null for a value that is no JSON. */
 const complaintIn = (value: unknown): Complaint | null => {
@@ -168,10 +173,15 @@ const complaintIn = (value: unknown): Complaint | null => {
   const inner = body['error'];
   if (typeof inner === 'string') return { ...nothing, message: inner };
   const error = inner === undefined || inner === null ? body : asObject(inner);
+  const message = asText(error['message']) ?? '';
   return {
     code: asText(error['code']),
     type: asText(error['type']),
-    message: asText(error['message']) ?? '',
+    message,
+    // OpenRouter's form, whose code is the status.
+    isFlagged:
+      Array.isArray(asObject(error['metadata'])['reasons']) ||
+      /requires moderation|input was flagged/i.test(message),
   };
 };
 

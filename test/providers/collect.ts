@@ -1,3 +1,4 @@
+import { createRetryBudget, createRouteBreaker, type Route } from '../../src/providers/route-attempts.ts';
 import type { TextEvent } from '../../src/providers/text/text-provider.ts';
 
 /** All events that an answer emits. */
@@ -35,3 +36,13 @@ export const rejectionOf = async (promise: Promise<unknown>): Promise<unknown> =
   }
   throw new Error('the promise was expected to reject');
 };
+
+/** The only route of a SKU. */
+export const onlyRoute = <Provider>(source: Provider): Route<Provider> => ({
+  provider: 'p',
+  model: 'm',
+  isSandbox: false,
+  source,
+  breaker: createRouteBreaker({ now: () => 0 }),
+  budget: createRetryBudget(),
+});

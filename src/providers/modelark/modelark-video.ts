@@ -44,7 +44,8 @@ const toBody = async (request: VideoRequest, signal: AbortSignal): Promise<JsonB
   if (request.nsfwCheck)
     throw new ProviderError('ModelArk has no nsfw_check; set moderation in causeway.yaml', {
       failure: 'retry_other',
-      code: 'upstream_unavailable',
+      // The model serves every other request, so its route must stay open.
+      code: 'invalid_parameter',
     });
   const parts = await contentParts(request.inputs, { maxBytes: maxInlineBytes, signal });
   const prompt = escapeFlags(request.prompt);

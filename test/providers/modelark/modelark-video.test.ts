@@ -9,8 +9,9 @@ import type { Outbound } from '../../../src/http/outbound.ts';
 import { createModelarkVideo } from '../../../src/providers/modelark/modelark-video.ts';
 import { createMovMaker, type MovMaker } from '../../../src/providers/video/to-mov.ts';
 import type { VideoProvider } from '../../../src/providers/video/video-provider.ts';
+import { createVideoRouter } from '../../../src/providers/router.ts';
 import { createUpstream, type Upstream } from '../../../src/providers/upstream.ts';
-import { noAbort, rejectionOf } from '../collect.ts';
+import { noAbort, onlyRoute, rejectionOf } from '../collect.ts';
 import { collectBytes } from '../video/collect-bytes.ts';
 import { readClip } from '../video/read-clip.ts';
 import {
@@ -132,11 +133,16 @@ describe('the start of a ModelArk task', () => {
   });
 
   it('is refused when a moderation pass is wanted that nobody made, and nothing is asked of the upstream', async () => {
-    expect(await rejectionOf(start({ nsfwCheck: true }))).toMatchObject({
-      failure: 'retry_other',
-      code: 'upstream_unavailable',
-    });
-    expect(stub.requests).toEqual([]);
+    const options = { clock: { now: () => 0 }, log: silentLog };
+    const { start: begin, restMs } = createVideoRouter([onlyRoute(create())], options);
+    const refused = { failure: 'retry_other', code: 'invalid_parameter' };
+    for (let count = 0; count < 10; count += 1) {
+      const asked = videoRequest({ nsfwCheck: true });
+      expect(await rejectionOf(begin(asked, { signal: noAbort() }))).toMatchObject(refused);
+    }
+    expect([stub.requests, restMs()]).toEqual([[], 0]);
+    // The model is there for everybody else.
+    expect(await begin(videoRequest(), { signal: noAbort() })).toMatchObject({ task: 'cgt-1' });
   });
 
   it('leaves out what was not given', async () => {

@@ -1,10 +1,12 @@
 import { createServer } from 'node:net';
 import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
+import { silentLog } from '../../../src/kit/log.ts';
 import type { ProviderTimeouts } from '../../../src/providers/remote-settings.ts';
 import { ProviderError } from '../../../src/providers/provider-error.ts';
+import { createTextRouter } from '../../../src/providers/router.ts';
 import type { TextEvent, TextRequest } from '../../../src/providers/text/text-provider.ts';
-import { rejectionOf } from '../collect.ts';
+import { noAbort, onlyRoute, rejectionOf } from '../collect.ts';
 import { contentPolicyRefusal, shortChat, type StubBehaviour } from '../stub-upstream.ts';
 import { request, told, useStub } from './ask-stub.ts';
 
@@ -92,6 +94,47 @@ describe('a failure', () => {
     ).toMatchObject({
       explanation: 'Not this]0;x. Nor that.',
     });
+  });
+
+  it.each([
+    [
+      403,
+      {
+        message: 'anthropic/claude requires moderation on Anthropic. Your input was flagged for "violence".',
+        metadata: { reasons: ['violence'], flagged_input: 'a fight' },
+      },
+      {
+        failure: 'fatal',
+        code: 'content_policy_violation',
+        explanation: 'Your input was flagged for "violence".',
+      },
+    ],
+    [
+      404,
+      {
+        message: 'No endpoints found that support tool use. To learn more, visit: https://openrouter.ai/docs',
+      },
+      { failure: 'retry_other', code: 'invalid_parameter' },
+    ],
+  ])(
+    'of one request with status %i, as OpenRouter sends it, closes no model',
+    async (code, error, failure) => {
+      const route = onlyRoute(createText());
+      const router = createTextRouter([route], { clock: { now: () => 0 }, log: silentLog });
+      const chunks = [JSON.stringify({ error: { code, ...error } })];
+      const headers = { 'content-type': 'application/json' };
+      for (let count = 0; count < 20; count += 1) {
+        used.stub.script({ kind: 'raw', status: code, headers, chunks });
+        const asking = router.answer(request, { signal: noAbort(), emit: () => undefined });
+        expect(await rejectionOf(asking)).toMatchObject(failure);
+      }
+      expect(route.breaker.state()).toBe('closed');
+    },
+  );
+
+  it('by a model that OpenRouter does not know is the route’s', async () => {
+    const error = await failureOf({ kind: 'error', status: 404, message: 'No endpoints found for a/b.' });
+    expect(error).toMatchObject({ failure: 'retry_other', code: 'upstream_unavailable' });
   });
 
   it('to connect did nothing', async () => {
