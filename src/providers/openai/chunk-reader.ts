@@ -35,7 +35,7 @@ const callSchema = z.object({
 });
 
 const deltaSchema = z.object({
-  content: text,
+  content: z.unknown().optional(),
   reasoning_content: text,
   reasoning: text,
   refusal: text,
@@ -60,10 +60,10 @@ export const createChunkReader = () => {
   const calls = createCallReader();
 
   const eventsOf = (delta: Delta, extras: TextExtras | undefined): TextEvent[] => {
-    const reasoning = delta.reasoning_content ?? delta.reasoning;
+    const { content, reasoning_content: reasoning = delta.reasoning ?? thoughtsIn(content) } = delta;
     return [
       ...textEvent('reasoning', reasoning),
-      ...contentEvent(delta.content ?? '', extras),
+      ...contentEvent(wordsIn(content), extras),
       ...textEvent('refusal', delta.refusal),
       ...(delta.tool_calls ?? []).map(calls.read),
       ...(delta.function_call === undefined ? [] : [calls.readLegacy(delta.function_call)]),
@@ -102,44 +102,39 @@ export const createChunkReader = () => {
 
 /** Reads the pieces of function calls: the first piece of each gets an id and the name. */
 const createCallReader = () => {
-  const knownCalls = new Map<number, string | null>();
-
-  /** Upstreams that send no index start a new call with each new id. */
-  const indexOf = (call: CallPiece): number => {
-    if (call.index !== undefined) return call.index;
-    const last = knownCalls.size - 1;
-    const isNew = call.id !== undefined && call.id !== knownCalls.get(last);
-    return isNew || last < 0 ? last + 1 : last;
-  };
+  /** The call that the pieces with an index of the upstream belong to now. */
+  const openCalls = new Map<number, { index: number; id: string }>();
+  let lastPlace = 0;
+  let count = 0;
 
   const read = (call: CallPiece): TextEvent => {
-    const index = indexOf(call);
-    const isFirst = !knownCalls.has(index);
-    const id = isFirst ? (call.id ?? `call_${randomUUID().replaceAll('-', '')}`) : undefined;
-    if (isFirst) knownCalls.set(index, call.id ?? null);
-    const name = call.function?.name;
+    const { index: place = lastPlace, id = '', function: named } = call;
+    const name = named?.name ?? '';
+    lastPlace = place;
+    let open = openCalls.get(place);
+    // Some upstreams have one index, or none, for all calls. Others send a new id, but no name, with each piece.
+    const isFirst = open === undefined || (id !== '' && id !== open.id && name !== '');
+    if (open === undefined || isFirst) {
+      open = { index: count, id: id === '' ? `call_${randomUUID().replaceAll('-', '')}` : id };
+      openCalls.set(place, open);
+      count += 1;
+    }
     return {
       type: 'tool_call',
-      index,
-      ...(id === undefined ? {} : { id }),
-      ...(isFirst && name !== undefined ? { name } : {}),
-      arguments: argumentsText(call.function?.arguments),
+      index: open.index,
+      ...(isFirst ? { id: open.id, name } : {}),
+      arguments: argumentsText(named?.arguments),
       ...(call.extra_content === undefined ? {} : { extraContent: call.extra_content }),
     };
   };
 
-  const readLegacy = (call: NonNullable<Delta['function_call']>): TextEvent => {
-    const isFirst = !knownCalls.has(0);
-    knownCalls.set(0, null);
-    return {
-      type: 'tool_call',
-      index: 0,
-      ...(isFirst && call.name !== undefined ? { name: call.name } : {}),
-      arguments: argumentsText(call.arguments),
-    };
+  const readLegacy = ({ name = '', arguments: piece }: NonNullable<Delta['function_call']>): TextEvent => {
+    const isFirst = count === 0;
+    count = Math.max(count, 1);
+    return { type: 'tool_call', index: 0, ...(isFirst ? { name } : {}), arguments: argumentsText(piece) };
   };
 
-  return { read, readLegacy, hasAny: (): boolean => knownCalls.size > 0 };
+  return { read, readLegacy, hasAny: (): boolean => count > 0 };
 };
 
 /** Reads a choice that has nothing but words, as most have, without the schema; null for any other. */
@@ -160,6 +155,19 @@ const isGiven = (value: unknown): boolean =>
 
 const isObject = (value: unknown): value is Partial<Record<string, unknown>> =>
   typeof value === 'object' && value !== null;
+
+/** Returns a text, or the texts of a list of parts, which Mistral's reasoning models send. */
+const wordsIn = (content: unknown): string => {
+  const parts: unknown[] = Array.isArray(content) ? content : [{ text: content }];
+  const texts = parts.map((part) => (isObject(part) ? part['text'] : null));
+  return texts.filter((words) => typeof words === 'string').join('');
+};
+
+/** Returns the texts of the thoughts among the parts. */
+const thoughtsIn = (content: unknown): string => {
+  const parts: unknown[] = Array.isArray(content) ? content : [];
+  return parts.map((part) => (isObject(part) ? wordsIn(part['thinking'] ?? part['reasoning']) : '')).join('');
+};
 
 /** Makes one chunk of a whole answer. The index of a call is its place in the message. */
 const toChunk = ({ choices, usage }: Partial<Record<string, unknown>>): Partial<Record<string, unknown>> => {

@@ -34,36 +34,6 @@ describe('what goes upstream', () => {
     });
   });
 
-  it('never has what says who the caller is, nor what multiplies output', async () => {
-    await ask({
-      messages: [
-        { role: 'user', name: 'alice', content: 'hi' },
-        { role: 'function', name: 'lookup', content: '{}' },
-      ],
-      options: {
-        store: true,
-        metadata: { a: 'b' },
-        user: 'u',
-        safety_identifier: 's',
-        prompt_cache_key: 'k',
-        n: 3,
-        best_of: 4,
-        model: 'another',
-        temperature: null,
-      },
-    });
-    expect(used.stub.requests.at(-1)?.body).toEqual({
-      model: 'upstream-model',
-      messages: [
-        { role: 'user', content: 'hi' },
-        { role: 'function', name: 'lookup', content: '{}' },
-      ],
-      max_tokens: 50,
-      stream: true,
-      stream_options: { include_usage: true },
-    });
-  });
-
   it('has no key when none is configured', async () => {
     await told(createText({}, null));
     expect(used.stub.requests.at(-1)?.headers.authorization).toBeUndefined();
@@ -245,6 +215,67 @@ describe('an answer', () => {
     expect(contentOf(events)).toBe('ok');
     expect(events.filter(({ type }) => type === 'finish')).toEqual([{ type: 'finish', reason: 'stop' }]);
     expect(events.filter(({ type }) => type === 'usage')).toHaveLength(1);
+  });
+
+  /** The events of an answer whose pieces of calls are these, one in a chunk. */
+  const askForCalls = async (...pieces: [number | undefined, string, string?, string?][]) => {
+    const chunks = pieces.map(([index, text, id, name]) => {
+      const call = { index, id, function: { name, arguments: text } };
+      return `data: ${JSON.stringify({ choices: [{ delta: { tool_calls: [call] } }] })}\n\n`;
+    });
+    const end = 'data: {"choices":[{"delta":{},"finish_reason":"tool_calls"}]}\n\n';
+    used.stub.script({ kind: 'raw', chunks: [...chunks, end] });
+    const calls = (await ask()).filter((event) => event.type === 'tool_call');
+    return calls.map(({ index, id, name, arguments: text }) => [index, text, id, name]);
+  };
+
+  it('keeps parallel calls apart that come under one index', async () => {
+    const [first, second] = [[0, '{"c":1}', 'call_a', 'w'] as const, [0, '{"c"', 'call_b', 'w'] as const];
+    expect(await askForCalls([...first], [...second], [0, ':2}'])).toEqual([
+      [0, '{"c":1}', 'call_a', 'w'],
+      [1, '{"c"', 'call_b', 'w'],
+      [1, ':2}', undefined, undefined],
+    ]);
+  });
+
+  it('has one call, whose pieces come with new ids or with the same id and name', async () => {
+    const one = [
+      [0, '{', 'call_a', 'w'],
+      [0, '}', undefined, undefined],
+    ];
+    expect(await askForCalls([0, '{', 'call_a', 'w'], [0, '}', 'call_b'])).toEqual(one);
+    expect(await askForCalls([0, '{', 'call_a', 'w'], [0, '}', 'call_a', 'w'])).toEqual(one);
+  });
+
+  it('counts calls from 0, also where the upstream counts from 1 and mixes their pieces', async () => {
+    expect(
+      await askForCalls([1, '', 'call_a', 'one'], [2, '', 'call_b', 'two'], [1, '{}'], [2, '[]']),
+    ).toEqual([
+      [0, '', 'call_a', 'one'],
+      [1, '', 'call_b', 'two'],
+      [0, '{}', undefined, undefined],
+      [1, '[]', undefined, undefined],
+    ]);
+  });
+
+  it('has the words and the thoughts of content that is a list of parts', async () => {
+    const thinking = { type: 'thinking', thinking: [{ type: 'text', text: 'hm' }] };
+    const contents = [
+      [thinking],
+      [{ ...thinking, thinking: null }, 7, { type: 'text', text: 'Hello' }],
+      ' you',
+    ];
+    const chunks = contents.map((content) => ({ choices: [{ delta: { content } }] }));
+    const end = { choices: [{ delta: { content: [] }, finish_reason: 'stop' }] };
+    used.stub.script({
+      kind: 'raw',
+      chunks: [...chunks, end].map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`),
+    });
+    expect((await ask()).slice(0, -2)).toEqual([
+      { type: 'reasoning', text: 'hm' },
+      { type: 'content', text: 'Hello' },
+      { type: 'content', text: ' you' },
+    ]);
   });
 
   it('gets ids and indexes for calls that have none', async () => {
