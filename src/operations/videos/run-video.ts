@@ -25,16 +25,16 @@ export const videoKeepMs = 23 * 3_600_000;
 const firstPollMs = 250;
 const slowestPollMs = 5_000;
 const recordProgressEveryMs = 2_000;
-/** The failed polls in a row after which a job fails. */
-const deafPolls = 60;
+/** How long an upstream must answer, and nothing else, that it has no such task. A proxy may say so in an outage. */
+const unknownMs = 60_000;
 const moderationAttempts = 3;
 const moderationPauseMs = 1_000;
 /** The attempts to fetch a result that the upstream refuses for good. */
 const fetchAttempts = 3;
 const fetchPauseMs = 250;
 const longestFetchPauseMs = 30_000;
-/** The longest outage of the upstream or of our storage that a finished video waits for, as it is paid upstream. */
-const keepingOutageMs = 600_000;
+/** The longest outage of the upstream or of our storage that a begun video waits for, as it is paid upstream. */
+const outageMs = 600_000;
 /** The memory for inputs of all videos that are being started. A job waits until its inputs fit. */
 const inputMemoryBytes = 256 * 1024 ** 2;
 const longestWaitMs = 600_000;
@@ -166,25 +166,26 @@ const untilDone = async (
 ): Promise<void> => {
   const { signal } = context;
   let noted = { progress: job.progress, at: clock.now() };
-  let deaf = 0;
+  let deaf: { isUnknown: boolean | null; since: number } = { isUnknown: null, since: 0 };
   for (let waitMs = firstPollMs; ; waitMs = Math.min(waitMs * 1.3, slowestPollMs)) {
     const report = await ask(handle, signal);
+    const now = clock.now();
     if (report.state === 'done') return;
     if (report.state === 'failed') throw report.error;
     if (report.state === 'unheard') {
-      deaf += 1;
+      const isUnknown = report.error.failure === 'fatal';
+      if (deaf.isUnknown !== isUnknown) deaf = { isUnknown, since: now };
       log.debug({ ...report.error.facts(), jobId: job.id }, 'an upstream did not tell of a video task');
-      if (deaf >= deafPolls || report.error.failure === 'fatal') throw report.error;
+      if (now - deaf.since >= (isUnknown ? unknownMs : outageMs)) throw report.error;
     } else {
-      deaf = 0;
+      deaf.isUnknown = null;
       const progress = Math.min(Math.max(Math.floor(report.progress ?? 0), 0), 99);
-      const now = clock.now();
       if (progress > noted.progress && now - noted.at >= recordProgressEveryMs) {
         await noteProgress({ job, progress }, context, log);
         noted = { progress, at: now };
       }
     }
-    if (clock.now() >= job.deadlineAt)
+    if (now >= job.deadlineAt)
       throw new ProviderError('the upstream did not finish the video in time', { failure: 'ambiguous' });
     await pause(waitMs, signal);
     signal.throwIfAborted();
@@ -282,7 +283,7 @@ const fetchAndSave = async (
   { signal }: ExecutorContext,
   { saveResult, clock, log }: RunVideoOptions,
 ): Promise<SavedPart | null> => {
-  const keepUntil = clock.now() + keepingOutageMs;
+  const keepUntil = clock.now() + outageMs;
   for (let attempt = 1; ; attempt += 1) {
     try {
       const content = await handle.fetch(part, { request, signal });

@@ -330,6 +330,7 @@ describe.each(testEngines())('video jobs on $kind', ({ create }) => {
 
   it('gives up on a task that the upstream does not know, uncharged', async () => {
     upstream.report = () => {
+      now += 60_000;
       throw broken('fatal');
     };
     expect(await end(beginRunner(), await open())).toMatchObject({ status: 'failed', charged: 0n });
