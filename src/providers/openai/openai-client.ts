@@ -60,6 +60,7 @@ export const createOpenAiClient = (
     complete: async (path: string, request: UpstreamRequest, reading: Reading): Promise<void> => {
       const kept: Buffer[] = [];
       const { isStreamed, silenceMs, longestMs, onWhole } = reading;
+      const totalMs = Math.min(timeouts.totalMs, longestMs);
       const { read, end, isDone } = createValueReader(reading);
       // A few services stream although they were not asked to.
       const hasEvents = (head: AnswerHead): boolean =>
@@ -68,8 +69,8 @@ export const createOpenAiClient = (
         ...toRequest(request),
         timeouts: {
           ...timeouts,
-          firstByteMs: timeouts.firstByteMs + silenceMs,
-          totalMs: Math.min(timeouts.totalMs, longestMs),
+          firstByteMs: Math.min(timeouts.firstByteMs + silenceMs, totalMs),
+          totalMs,
         },
         limits: (answer) => (hasEvents(answer) ? eventLimits : { totalBytes: completionBytes }),
         onData: (chunk, answer) => {
@@ -120,7 +121,7 @@ const isSuccess = ({ status }: { status: number }): boolean => status >= 200 && 
 /** Says how an answer is requested, and takes its JSON. */
 interface Reading {
   isStreamed: boolean;
-  /** How much longer than usual the first byte may take. */
+  /** How much longer than usual the first byte may take; Infinity if that is not known. */
   silenceMs: number;
   /** The most time of the whole answer, if the service allows more. */
   longestMs: number;

@@ -1,17 +1,10 @@
 import { OutboundError } from '../../http/outbound.ts';
 import { ProviderError } from '../provider-error.ts';
-import type {
-  TextCall,
-  TextEvent,
-  TextMessage,
-  TextProvider,
-  TextRequest,
-  TextUsage,
-} from '../text/text-provider.ts';
+import type { TextCall, TextEvent, TextProvider, TextRequest, TextUsage } from '../text/text-provider.ts';
 import { promptText, type TokenCounter } from '../tokens/token-counter.ts';
 import { createChunkReader } from './chunk-reader.ts';
 import type { OpenAiClient } from './openai-client.ts';
-import { isJsonObject, type Json, type JsonObject } from '../../kit/json.ts';
+import { isJsonObject } from '../../kit/json.ts';
 
 export interface OpenAiTextOptions {
   client: OpenAiClient;
@@ -21,6 +14,9 @@ export interface OpenAiTextOptions {
 
 /** Answers that may be bulky are streamed, so that the part beyond their limits is never kept. */
 const bulkyOptions = ['logprobs', 'audio'];
+/** OpenAI streams speech as PCM alone. */
+const isSpokenFile = ({ options: { audio } }: TextRequest): boolean =>
+  isJsonObject(audio) && (audio['format'] ?? 'pcm16') !== 'pcm16';
 /** An answer in one piece is late after this many times the known time of its model, and the usual time. */
 const slowerThanKnown = 4;
 
@@ -38,8 +34,9 @@ export const createOpenAiText = ({ client, counter }: OpenAiTextOptions): TextPr
 
   const mayBeWhole = (request: TextRequest): boolean =>
     request.isWhole &&
-    pace.longestMs(request) <= longestSilenceMs &&
-    !bulkyOptions.some((name) => Boolean(request.options[name]));
+    (isSpokenFile(request) ||
+      (pace.longestMs(request) <= longestSilenceMs &&
+        !bulkyOptions.some((name) => Boolean(request.options[name]))));
 
   const answer = async (
     request: TextRequest,
@@ -156,13 +153,6 @@ const createAnswerPace = () => {
   };
 };
 
-/** Not sent: `store`, `metadata`, `user`, `safety_identifier`, `prompt_cache_key`, options that multiply the output. */
-const forwardedOptions = (
-  'tools tool_choice parallel_tool_calls functions function_call response_format temperature top_p presence_penalty ' +
-  'frequency_penalty stop seed logit_bias logprobs top_logprobs reasoning_effort verbosity service_tier modalities audio ' +
-  'prediction moderation web_search_options prompt_cache_options prompt_cache_retention extra_body'
-).split(' ');
-
 /** Newer models of OpenAI refuse `max_tokens`. Most compatible servers know no other name of the output limit. */
 const limitField = (baseUrl: string): string =>
   /(^|\.)(openai\.com|azure\.com)$/.test(new URL(baseUrl).hostname) ? 'max_completion_tokens' : 'max_tokens';
@@ -174,33 +164,15 @@ export interface RequestForm {
 
 /** Makes the body of a chat completion. A stream always asks for usage, which a whole answer has anyway. */
 const toRequestBody = (
-  { model, messages, maxOutputTokens, options }: TextRequest,
+  { model, messages, maxOutputTokens, options: { stream_options: streamOptions, ...options } }: TextRequest,
   form: RequestForm,
-): JsonObject => ({
-  ...pick(options, forwardedOptions),
+): object => ({
+  ...options,
   model,
-  messages: messages.map(toUpstreamMessage),
+  messages,
   [form.limitField]: maxOutputTokens,
   stream: form.isStreamed,
   ...(form.isStreamed
-    ? { stream_options: { ...toObject(options['stream_options']), include_usage: true } }
+    ? { stream_options: { ...(isJsonObject(streamOptions) ? streamOptions : {}), include_usage: true } }
     : {}),
 });
-
-/** Removes participant names from a message. Only the legacy `function` role needs one. */
-const toUpstreamMessage = ({ role, content, name, ...others }: TextMessage): JsonObject => ({
-  role,
-  content: content ?? null,
-  ...pick(others, ['tool_calls', 'tool_call_id', 'function_call', 'refusal', 'audio']),
-  ...(role === 'function' && name !== undefined ? { name } : {}),
-});
-
-const pick = (options: { [name: string]: Json | undefined }, names: readonly string[]): JsonObject =>
-  Object.fromEntries(
-    names.flatMap((name) => {
-      const value = options[name];
-      return value === undefined || value === null ? [] : [[name, value]];
-    }),
-  );
-
-const toObject = (value: Json | undefined): JsonObject => (isJsonObject(value) ? value : {});

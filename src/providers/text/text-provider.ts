@@ -20,7 +20,7 @@ export interface TextRequest {
   messages: TextMessage[];
   /** The effective output limit. Always set, and never above the limit that the hold covers. */
   maxOutputTokens: number;
-  /** Best-effort fields in OpenAI's chat names (tools, tool_choice, temperature, response_format, ...). */
+  /** Best-effort fields in OpenAI's chat names (tools, temperature, response_format, ...), which go upstream as they are. */
   options: { [name: string]: Json };
   /** True: nobody reads the answer before its end, so it may come in one piece. */
   isWhole: boolean;

@@ -66,6 +66,22 @@ describe('an answer that nobody reads before its end', () => {
       { type: 'reasoning', text: 'Hm' },
       { type: 'refusal', text: 'No' },
     ]);
+    const parts = [
+      { type: 'thinking', thinking: [{ type: 'text', text: 'Hm' }] },
+      { type: 'text', text: 'Hi' },
+    ];
+    used.stub.script(completion({ content: parts }));
+    expect((await told(text, whole)).slice(0, 2)).toEqual([
+      { type: 'reasoning', text: 'Hm' },
+      { type: 'content', text: 'Hi' },
+    ]);
+  });
+
+  it('is asked for in one piece at once where it is spoken into a file, which OpenAI does not stream', async () => {
+    for (const format of ['wav', 'pcm16', null]) {
+      await told(createText(), { ...whole, options: { audio: { voice: 'alloy', format } } });
+      expect(used.stub.requests.at(-1)?.body).toMatchObject({ stream: format !== 'wav' });
+    }
   });
 
   it('is read as a stream from an upstream that streams all the same', async () => {
