@@ -27,7 +27,6 @@ export const maxInputBytes: Record<InputKind, number> = {
 };
 
 export interface FetchedInput {
-  kind: InputKind;
   /** The type that the first bytes show; an image is PNG, JPEG or WebP. */
   contentType: string;
   bytes: Uint8Array;
@@ -58,11 +57,9 @@ export const createFetchInput = ({
   const memory = createMemoryBudget({ totalBytes: memoryBytes });
 
   const load = async (text: string, options: StreamInputOptions): Promise<FetchedInput> => {
-    const { kind, contentType, source } = await streamInput(text, options);
+    const { contentType, source } = await streamInput(text, options);
     const bytes = source instanceof Uint8Array ? source : Buffer.concat(await Array.fromAsync(source));
-    const taken =
-      kind === 'image' ? await takeImage({ contentType, bytes }, options) : { contentType, bytes };
-    return { kind, ...taken };
+    return options.kind === 'image' ? takeImage({ contentType, bytes }, options) : { contentType, bytes };
   };
 
   return async (text, options, use) => {
@@ -81,9 +78,9 @@ export const createFetchInput = ({
 
 /** Checks an image. Converts the first picture of a GIF or AVIF to PNG, or an AVIF without transparency to JPEG. */
 const takeImage = async (
-  { contentType, bytes }: Omit<FetchedInput, 'kind'>,
+  { contentType, bytes }: FetchedInput,
   options: StreamInputOptions,
-): Promise<Omit<FetchedInput, 'kind'>> => {
+): Promise<FetchedInput> => {
   let taken = { contentType, bytes };
   const convert = async (image: Sharp, { hasAlpha }: Metadata): Promise<void> => {
     const isPhotograph = contentType === 'image/avif' && !hasAlpha;
@@ -102,7 +99,7 @@ const takeImage = async (
 };
 
 const texts = {
-  other_type: `is not ${expectedInput(['image'])}`,
+  other_type: `is not ${expectedInput.image}`,
   too_many_pixels: `has more than ${maxPixels / 1_000_000} million pixels`,
   too_many_parts:
     'is an image with far more scans, texts, frames, chunks or boxes than images need; save it again',

@@ -6,7 +6,7 @@ import { isDataUri, readDataUri } from './data-uri.ts';
 import { audioContentType, inputImageType, videoContentType } from '../providers/content-type.ts';
 
 export interface StreamInputOptions {
-  kinds: readonly InputKind[];
+  kind: InputKind;
   maxBytes: number;
   /** The request's field, for refusals, such as `image` or `messages.0.content.1`. */
   param: string;
@@ -18,7 +18,6 @@ export interface StreamInputOptions {
 }
 
 export interface StreamedInput {
-  kind: InputKind;
   /** The type that the first bytes show. */
   contentType: string;
   /** For `MediaLibrary.save`. Read a stream to its end, or abort its signal. It throws as `StreamInput` does. */
@@ -72,7 +71,7 @@ const fromDataUri = async (text: string, options: StreamInputOptions): Promise<S
   const read = await readDataUri(text, maxBytes);
   switch (read.outcome) {
     case 'read':
-      return { ...recognise(read.bytes, read.declared, options), source: read.bytes };
+      return { contentType: recognise(read.bytes, read.declared, options), source: read.bytes };
     case 'too_large':
       throw refuseInput(param, tooLarge(maxBytes));
     case 'malformed':
@@ -86,7 +85,7 @@ const fromAnswer = async (
 ): Promise<StreamedInput> => {
   const { head, body: source, close } = await peekStream(refusingChunks(body, options), sniffedBytes);
   try {
-    return { ...recognise(head, declared, options), source };
+    return { contentType: recognise(head, declared, options), source };
   } catch (error) {
     await close();
     throw error;
@@ -107,14 +106,14 @@ const refusingChunks = async function* (
 const recognise = (
   bytes: Uint8Array,
   declared: string | null,
-  { kinds, param }: StreamInputOptions,
-): { kind: InputKind; contentType: string } => {
+  { kind, param }: StreamInputOptions,
+): string => {
   if (bytes.length === 0) throw refuseInput(param, 'is empty');
-  const found = sniffInput(bytes.subarray(0, sniffedBytes), kinds);
-  if (found === null) throw refuseInput(param, `is not ${expectedInput(kinds)}`);
-  if (!isDeclaredRight(declared, found.contentType))
-    throw refuseInput(param, `holds ${found.contentType} but is declared as another type`);
-  return found;
+  const contentType = contentTypeOf[kind](bytes.subarray(0, sniffedBytes));
+  if (contentType === null) throw refuseInput(param, `is not ${expectedInput[kind]}`);
+  if (!isDeclaredRight(declared, contentType))
+    throw refuseInput(param, `holds ${contentType} but is declared as another type`);
+  return contentType;
 };
 
 /** Converts the failure of an outbound step into a refusal. Throws the signal's reason after it aborts. */
@@ -149,10 +148,10 @@ const failureTexts: Record<Exclude<OutboundFailure, 'busy' | 'too_large'>, strin
 export type InputKind = 'image' | 'video' | 'audio';
 
 /** The types of a kind, for the text of a refusal. */
-const kindNames: Record<InputKind, string> = {
-  image: 'PNG, JPEG, WebP, GIF or AVIF image',
-  video: 'MP4 or MOV video',
-  audio: 'MP3 or WAV audio file',
+export const expectedInput: Record<InputKind, string> = {
+  image: 'a PNG, JPEG, WebP, GIF or AVIF image',
+  video: 'an MP4 or MOV video',
+  audio: 'an MP3 or WAV audio file',
 };
 
 const contentTypeOf: Record<InputKind, (bytes: Uint8Array) => string | null> = {
@@ -163,22 +162,6 @@ const contentTypeOf: Record<InputKind, (bytes: Uint8Array) => string | null> = {
 
 /** This number of first bytes identifies every type. */
 const sniffedBytes = 4_096;
-
-/** Identifies the kind and type of a file by its first bytes; null if it is none of `kinds`. */
-const sniffInput = (
-  bytes: Uint8Array,
-  kinds: readonly InputKind[],
-): { kind: InputKind; contentType: string } | null => {
-  for (const kind of kinds) {
-    const contentType = contentTypeOf[kind](bytes);
-    if (contentType !== null) return { kind, contentType };
-  }
-  return null;
-};
-
-/** Names the expected types, as in "a PNG, JPEG, WebP, GIF or AVIF image". */
-export const expectedInput = (kinds: readonly InputKind[]): string =>
-  kinds.map((kind) => `${kind === 'image' ? 'a' : 'an'} ${kindNames[kind]}`).join(' or ');
 
 const aliases = new Map([
   ['image/jpg', 'image/jpeg'],

@@ -50,7 +50,7 @@ describe('a data URI', () => {
     ['image/webp', () => webp],
   ])('of %s gives its bytes', async (contentType, bytes) => {
     const fetched = await fetchText(dataUri(contentType, bytes()));
-    expect(fetched).toMatchObject({ kind: 'image', contentType });
+    expect(fetched).toMatchObject({ contentType });
     expect(Buffer.from(fetched.bytes).equals(bytes())).toBe(true);
   });
 
@@ -63,7 +63,7 @@ describe('a data URI', () => {
     const bytes = await make();
     const declared = bytes.toString('latin1', 0, 3) === 'GIF' ? 'image/gif' : 'image/avif';
     const fetched = await fetchText(dataUri(declared, bytes));
-    expect(fetched).toMatchObject({ kind: 'image', contentType });
+    expect(fetched).toMatchObject({ contentType });
     const { format, width, height, pages } = await sharp(fetched.bytes).metadata();
     expect({ format: `image/${format}`, width, height, pages: pages ?? 1 }).toEqual({
       format: contentType,
@@ -162,14 +162,13 @@ describe('a sound or video in a data URI', () => {
     ['video/mp4', 'video/mp4', mp4],
     ['video/quicktime', 'video/mp4', mp4],
   ])('declared as %s is %s', async (declared, contentType, bytes) => {
-    expect(await fetchText(dataUri(declared, bytes), { kinds: ['audio', 'video'] })).toMatchObject({
-      contentType,
-    });
+    const kind = declared.startsWith('audio') ? 'audio' : 'video';
+    expect(await fetchText(dataUri(declared, bytes), { kind })).toMatchObject({ contentType });
   });
 
   it('is refused where only the other is accepted, with the accepted types in the message', async () => {
-    expect(await rejectionOf(fetchText(dataUri('video/mp4', mp4), { kinds: ['audio', 'image'] }))).toEqual(
-      refusal('is not an MP3 or WAV audio file or a PNG, JPEG, WebP, GIF or AVIF image'),
+    expect(await rejectionOf(fetchText(dataUri('video/mp4', mp4), { kind: 'audio' }))).toEqual(
+      refusal('is not an MP3 or WAV audio file'),
     );
   });
 });

@@ -60,7 +60,7 @@ describe('an address', () => {
     'whose answer is declared as %s gives the image',
     async (contentType) => {
       const fetched = await fetchFrom(answering(noise, contentType));
-      expect(fetched).toMatchObject({ kind: 'image', contentType: 'image/png' });
+      expect(fetched).toMatchObject({ contentType: 'image/png' });
       expect(Buffer.from(fetched.bytes).equals(noise)).toBe(true);
     },
   );
@@ -229,7 +229,7 @@ describe('an address', () => {
       return { contentType: 'audio/mpeg', body };
     };
     const fetchInput = createFetchInput({ download, memoryBytes: 1.5 * maxBytes });
-    const options = { ...imageOptions, kinds: ['audio'] as const, maxBytes };
+    const options = { ...imageOptions, kind: 'audio' as const, maxBytes };
     const saving = Promise.withResolvers<void>();
     const begun = Promise.withResolvers<void>();
     const first = fetchInput('https://first.example/', options, async () => {
@@ -272,7 +272,7 @@ describe('an address', () => {
 });
 
 describe('a video that is streamed', () => {
-  const options = { ...imageOptions, kinds: ['video'] as const, param: 'content.0', maxBytes: 1024 ** 2 };
+  const options = { ...imageOptions, kind: 'video' as const, param: 'content.0', maxBytes: 1024 ** 2 };
 
   it('comes chunk by chunk and whole', async () => {
     const { download } = openOutbound();
@@ -314,7 +314,7 @@ describe('an account', () => {
     const url = 'https://example.com/x';
     const failures = [
       await rejectionOf(createFetchInput({ download })(url, options, asItIs)),
-      await rejectionOf(createStreamInput({ download })(url, { ...options, kinds: ['video'] })),
+      await rejectionOf(createStreamInput({ download })(url, { ...options, kind: 'video' })),
     ];
     expect(known).toEqual(['account-1', 'account-1']);
     expect(failures).toMatchObject([{ code: 'overloaded' }, { code: 'overloaded' }]);

@@ -4,7 +4,7 @@ import type { StreamInputOptions } from '../../src/media/stream-input.ts';
 import { noAbort } from '../providers/collect.ts';
 
 export const imageOptions: StreamInputOptions = {
-  kinds: ['image'],
+  kind: 'image',
   maxBytes: 2 * 1024 ** 2,
   param: 'image.3',
   signal: noAbort(),

@@ -115,7 +115,7 @@ export const takeChatImages = async (
     take: async ({ part, param }, ended): Promise<[Part, ImagePart]> => {
       const { accountId } = caller;
       const options = {
-        kinds: ['image'] as const,
+        kind: 'image' as const,
         maxBytes: maxInputBytes.image,
         param,
         signal: ended,

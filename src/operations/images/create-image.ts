@@ -231,10 +231,9 @@ const takeImageInputs = async (
     discard: (taken) => media.discard(taken.map(({ id }) => id)),
     take: async ({ url, param }, ended) => {
       const options = {
-        kinds: ['image'] as const,
+        kind: 'image' as const,
         maxBytes: maxInputBytes.image,
         param,
-        totalMs: inputsDeadlineMs,
         signal: ended,
         accountId,
       };

@@ -67,7 +67,7 @@ export const checkInputs = async (
   { fetchInput, config }: Pick<Services, 'fetchInput' | 'config'>,
 ): Promise<void> => {
   for (const { url, param, kind } of inputs) {
-    const options = { kinds: [kind], maxBytes: maxInputBytes[kind], param, signal, accountId };
+    const options = { kind, maxBytes: maxInputBytes[kind], param, signal, accountId };
     if (isDataUri(url)) await fetchInput(url, options, () => Promise.resolve());
     else checkInputUrl(url, options, { allowsLoopback: config.allowsLoopbackUrls });
   }

@@ -49,9 +49,10 @@ const takeInput = async (input: NamedInput, context: TakeContext): Promise<Taken
   const kind = input.role === 'reference_audio' ? 'audio' : 'image';
   const { accountId } = call.caller;
   const options = {
-    kinds: [kind],
+    kind,
     maxBytes: maxInputBytes[kind],
     param: input.param,
+    totalMs: deadlineMs,
     signal,
     accountId,
   } as const;
@@ -74,9 +75,10 @@ const takeVideo = ({ url, param, role }: NamedInput, context: TakeContext): Prom
   const maxBytes = maxInputBytes.video;
   return services.inputFolder.hold({ maxBytes, signal, accountId }, async (file) => {
     const { contentType, source } = await services.streamInput(url, {
-      kinds: ['video'],
+      kind: 'video',
       maxBytes,
       param,
+      totalMs: deadlineMs,
       signal,
       accountId,
     });

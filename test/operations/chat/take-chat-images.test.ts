@@ -29,7 +29,7 @@ const never: FetchInput = (_url, { signal }) =>
 const sized =
   (bytes: number): FetchInput =>
   (_url, _options, use) =>
-    use({ kind: 'image', contentType: 'image/png', bytes: new Uint8Array(bytes) });
+    use({ contentType: 'image/png', bytes: new Uint8Array(bytes) });
 
 const callWith = (signal: AbortSignal, memory: RequestMemory = unboundedMemory) => ({
   signal,

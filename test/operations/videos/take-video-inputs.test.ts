@@ -24,10 +24,11 @@ vi.mock('../../../src/providers/video/measure-video.ts', () => ({
 it('the inputs of a video are saved while the memory for them is reserved', async () => {
   let reserved = 0;
   const counts: number[] = [];
-  const fetchInput: FetchInput = async (_url, { kinds: [kind = 'image'] }, use) => {
+  const fetchInput: FetchInput = async (_url, { totalMs }, use) => {
+    expect(totalMs).toBe(60_000);
     reserved += 1;
     await Promise.resolve();
-    const result = await use({ kind, contentType: 'image/png', bytes: Buffer.from('a picture') });
+    const result = await use({ contentType: 'image/png', bytes: Buffer.from('a picture') });
     reserved -= 1;
     return result;
   };
@@ -56,10 +57,11 @@ describe('taking in a reference video', () => {
     const call = { caller: { accountId: 'account' }, signal: gone.signal } as unknown as AccountCall;
     const services = {
       inputFolder: createInputFolder({ directory }),
-      streamInput: async (_url: string, { accountId }: StreamInputOptions) => {
+      streamInput: async (_url: string, { accountId, totalMs }: StreamInputOptions) => {
+        expect(totalMs).toBe(60_000);
         // Else one account could take every place for downloads.
         expect(accountId).toBe('account');
-        return { kind: 'video', contentType: 'video/mp4', source: Buffer.from('a film') };
+        return { contentType: 'video/mp4', source: Buffer.from('a film') };
       },
       store: { findMadeClip: async () => null },
       media: { discard: async () => {}, save: async () => expect.unreachable() },
