@@ -5,6 +5,7 @@ import { measureVideo } from '../../src/providers/video/measure-video.ts';
 import { dataUri, makeImage } from '../media/input-images.ts';
 import { listenOnLoopback } from '../mcp/listen-on-loopback.ts';
 import { openAccount } from '../mcp/open-account.ts';
+import { muxFilm } from '../providers/video/mux-film.ts';
 import { readClip } from '../providers/video/read-clip.ts';
 import { connectAssistant, openCustomer, page, read, refusal } from './account-calls.ts';
 import { startTestGateway, type TestGateway } from './start-test-gateway.ts';
@@ -82,6 +83,11 @@ describe('a request for a video', () => {
       ratio: 'adaptive',
       usage: { billed_seconds: 5 },
     });
+    const from = await readClip('plain.mp4');
+    const short = await muxFilm({ from, pictures: 51, soundMs: 4_250, isFragmented: false });
+    const content = [{ type: 'video_url', video_url: { url: dataUri('video/mp4', short) } }];
+    // As a reference its result will count this length, which is what it costs.
+    expect(await withClip({ ...edit, content })).toMatchObject({ duration: 5, usage: { billed_seconds: 5 } });
     expect(await refusal(await post({ ...edit, content: [{ type: 'text', text: 'Night' }] }))).toMatchObject({
       status: 422,
       param: 'duration',
@@ -140,6 +146,15 @@ describe('a request for a video', () => {
     expect(await refusal(await post({ ...unmade, content: [misnamed] }))).toMatchObject({
       status: 422,
       param: 'content.0',
+    });
+  });
+
+  it('may have 262,144 characters of any kind in all its texts together', async () => {
+    const [most, rest] = ['🌊'.repeat(262_144), [{ type: 'text', text: '🌊' }]];
+    expect(await create({ ...unmade, prompt: `${unmade.prompt}${most.slice(200)}` })).toBeDefined();
+    expect(await refusal(await post({ ...unmade, prompt: most, content: rest }))).toMatchObject({
+      status: 422,
+      param: 'content',
     });
   });
 

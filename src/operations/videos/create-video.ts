@@ -17,9 +17,11 @@ import { createVideoExamples, videoEvent } from './video-examples.ts';
 import { toVideoAnswer, videoSchema, type VideoParameters } from './video-answer.ts';
 import {
   createVideoInput,
+  longestPrompt,
   namedInputs,
   otherNames,
   promptOf,
+  promptText,
   type NamedInput,
   type VideoInputBody,
 } from './video-input.ts';
@@ -27,7 +29,6 @@ import { takeVideoInputs, type InputServices, type TakenInput } from './take-vid
 import { checkInputs as checkMedia } from '../media/take-inputs.ts';
 import { assertRoute, openMediaJob, type MediaJobOrder, type MediaServices } from '../media/media-job.ts';
 
-const longestPrompt = 262_144;
 /** A video that takes longer than this fails uncharged. */
 const deadlineMs = 6 * 3_600_000;
 /** Every restart may resume a video, because resuming a known task costs nothing. */
@@ -182,7 +183,7 @@ const assertPlace = async ({ caller }: AccountCall, services: VideoServices): Pr
 const maxOf = { first_frame: 1, last_frame: 1, reference_image: 16, reference_video: 3, reference_audio: 3 };
 
 const checkInputs = (named: readonly NamedInput[], prompt: string): void => {
-  if (prompt.length > longestPrompt)
+  if (!promptText.safeParse(prompt).success)
     throw refuseInput('content', `all texts together may have ${longestPrompt} characters at most.`);
   if (prompt === '' && named.length === 0)
     throw refuseInput('content', 'say what to film, in prompt or a text part, or give an input.');
@@ -232,7 +233,10 @@ const toVideoOrder = (
 /** The tolerance for the length of a clip, because containers round lengths. */
 const clipErrorSeconds = 0.25;
 
-/** Returns the length of an edit in whole seconds: the length of the first reference video. */
+/** The tolerance above a whole second, because containers round their time base. */
+const measuringErrorSeconds = 0.001;
+
+/** Returns the length of an edit in whole seconds: that of the first reference video, rounded up as its price is. */
 const editedLength = (
   referenceSeconds: readonly number[],
   rule: { minimum: number; maximum: number } | null,
@@ -245,11 +249,8 @@ const editedLength = (
       'content',
       `the edited video must last ${rule.minimum} to ${rule.maximum} seconds; it lasts ${clip.toFixed(1)}.`,
     );
-  return Math.round(clip);
+  return Math.min(Math.ceil(clip - measuringErrorSeconds), rule.maximum);
 };
-
-/** The tolerance above a whole second, because containers round their time base. */
-const measuringErrorSeconds = 0.001;
 
 interface VideoOrder {
   /** The length of the output. -1 for an edit. */

@@ -5,12 +5,14 @@ import type { NamedMedium } from '../media/take-inputs.ts';
 import type { WebhookSettings } from '../../jobs/webhooks/webhook-settings.ts';
 import { forRest, unlisted } from '../schema-marks.ts';
 
+export const longestPrompt = 262_144;
+export const promptText = z.string().max(longestPrompt);
 const maxParts = 64;
 const url = z.string().min(1);
 const medium = z.object({ url });
 
 const part = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('text'), text: z.string().max(262_144) }),
+  z.object({ type: z.literal('text'), text: promptText }),
   z.object({
     type: z.literal('image_url'),
     image_url: medium,
@@ -44,7 +46,7 @@ export const createVideoInput = ({ takesVideoWebhooks }: Pick<WebhookSettings, '
   const toolInput = z
     .object({
       model: model.nullish(),
-      prompt: z.string().min(1).max(262_144).nullish().describe('What to film; short for one text part.'),
+      prompt: promptText.min(1).nullish().describe('What to film; short for one text part.'),
       content: z
         .array(part)
         .min(1)
