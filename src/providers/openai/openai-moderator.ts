@@ -39,7 +39,9 @@ export const createOpenAiModerator = ({
 
   return {
     check: async ({ text, images }, { signal }) => {
-      for (let start = 0; start === 0 || start + overlap < text.length; start += maxPieceLength - overlap)
+      // A video from pictures alone has no text, and an upstream may refuse an empty one.
+      const end = text === '' ? 0 : Math.max(1, text.length - overlap);
+      for (let start = 0; start < end; start += maxPieceLength - overlap)
         await look({ type: 'text', text: text.slice(start, start + maxPieceLength).toWellFormed() }, signal);
       for (const { contentType, load } of images) {
         const base64 = Buffer.from(await load(signal)).toString('base64');

@@ -52,6 +52,12 @@ describe('the moderation pass', () => {
     });
   });
 
+  it('looks at pictures alone where there is no text', async () => {
+    answers(false);
+    await check('', [picture]);
+    expect(stub.requests.map(({ body }) => body)).toMatchObject([{ input: [{ type: 'image_url' }] }]);
+  });
+
   it.each([
     ['the text', [true], 1],
     ['an image', [false, true], 2],
