@@ -72,7 +72,7 @@ describe.each(testEngines())('the queue of a process on $kind', ({ create }) => 
                   const limit = { failure: 'retry_same', code: 'rate_limit_exceeded' } as const;
                   if (isBusy && model === 'busy')
                     throw new ProviderError('429', { ...limit, retryAfterMs: 20_000 });
-                  return [{ bytes: Buffer.from('made'), contentType: 'image/png', revisedPrompt: null }];
+                  return { bytes: Buffer.from('made'), contentType: 'image/png', revisedPrompt: null };
                 },
               },
             },

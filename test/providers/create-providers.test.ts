@@ -69,10 +69,10 @@ describe('the providers of a configuration', () => {
     const { content, served } = await ask(providers, 'textmodel-3.5-flash');
     expect(content).toContain('sandbox');
     expect(served).toEqual([{ provider: 'sandbox', model: 'textmodel-3.5-flash', isSandbox: true }]);
-    const images = await providers
+    const image = await providers
       .image('imagemodel-1.0')
       .generate({ prompt: 'A fox', aspectRatio: '1:1', inputs: [] }, { signal: noAbort() });
-    expect(images).toMatchObject([{ contentType: 'image/png' }]);
+    expect(image).toMatchObject({ contentType: 'image/png' });
   });
 
   it('look at requests for the gateway where one is named for it', async () => {

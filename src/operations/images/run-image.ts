@@ -64,10 +64,10 @@ export const createRunImage = ({
         ? () => undefined
         : await memory.reserve(sizeOf(inputs), { signal, accountId: job.accountId });
     let route: ServedRoute = { provider: 'none', model: '', isSandbox: false };
-    let images: GeneratedImage[];
+    let image: GeneratedImage;
     try {
       const { prompt, aspectRatio } = request;
-      images = await routesFor(job.model).generate(
+      image = await routesFor(job.model).generate(
         { prompt, aspectRatio, inputs: await load(inputs, readInput) },
         { signal, onRoute: (chosen) => (route = chosen) },
       );
@@ -77,22 +77,18 @@ export const createRunImage = ({
     } finally {
       release();
     }
-    const saved = await Promise.all(
-      images.map(async ({ bytes, contentType, revisedPrompt }) => ({
-        media: await outliveOutage(
-          () => saveResult({ accountId: job.accountId, role: 'image', contentType, source: bytes, signal }),
-          { what: 'saving an image', jobId: job.id, log, signal },
-        ),
-        revisedPrompt,
-      })),
+    const { bytes: source, contentType, revisedPrompt } = image;
+    const { url, ...medium } = await outliveOutage(
+      () => saveResult({ accountId: job.accountId, role: 'image', contentType, source, signal }),
+      { what: 'saving an image', jobId: job.id, log, signal },
     );
     const cost = costOf(job.model, route);
     return {
       status: 'done',
-      result: saved.map(({ media, revisedPrompt }) => ({ url: media.url, revised_prompt: revisedPrompt })),
+      result: [{ url, revised_prompt: revisedPrompt }],
       charge: parseUsd(request.priceUsd),
       cost: cost?.unit === 'call' ? cost.price : null,
-      media: saved.map(({ media: { url: _url, ...medium } }) => ({ ...medium, keepMs })),
+      media: [{ ...medium, keepMs }],
       metadata: madeBy(route),
     };
   };

@@ -39,5 +39,5 @@ export interface GeneratedImage {
 
 /** A source of images. Throws ProviderError. */
 export interface ImageProvider {
-  generate(request: ImageRequest, options: { signal: AbortSignal }): Promise<GeneratedImage[]>;
+  generate(request: ImageRequest, options: { signal: AbortSignal }): Promise<GeneratedImage>;
 }

@@ -39,7 +39,7 @@ export const createOpenAiImage = ({ client, ...downloads }: OpenAiImageOptions):
     );
     const image = answerSchema.safeParse(answer).data?.data[0];
     if (image === undefined) throw unusable('the upstream answer has no image');
-    return [await toImage(image, { ...downloads, signal })];
+    return toImage(image, { ...downloads, signal });
   },
 });
 

@@ -43,7 +43,7 @@ export const createSandboxImage = (): ImageProvider & { close(): Promise<void> }
       await obeyTriggers(triggers, signal);
       if (triggers.stalls) await stall(signal);
       try {
-        return [{ bytes: await draw(request, signal), contentType: 'image/png', revisedPrompt: null }];
+        return { bytes: await draw(request, signal), contentType: 'image/png', revisedPrompt: null };
       } catch (error) {
         signal.throwIfAborted();
         throw toProviderError(error);

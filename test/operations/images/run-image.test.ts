@@ -60,7 +60,7 @@ const run = (
       generate: async (request, { onRoute }) => {
         const bytes = await generate(request);
         onRoute?.({ provider: 'up', model: 'm', isSandbox: false });
-        return [{ bytes, contentType: 'image/png', revisedPrompt: 'Much warmer' }];
+        return { bytes, contentType: 'image/png', revisedPrompt: 'Much warmer' };
       },
     }),
     // Chunks of a few bytes, as a file has them.

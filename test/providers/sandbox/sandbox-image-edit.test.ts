@@ -23,9 +23,9 @@ const edit = async (
   inputs: InputImage[],
   { prompt = 'Make it warmer', aspectRatio = 'auto', signal = noAbort() }: EditOptions = {},
 ): Promise<Buffer> => {
-  const [image] = await sandbox.generate({ model: 'm', prompt, aspectRatio, inputs }, { signal });
+  const image = await sandbox.generate({ model: 'm', prompt, aspectRatio, inputs }, { signal });
   expect(image).toMatchObject({ contentType: 'image/png', revisedPrompt: null });
-  return Buffer.from(image?.bytes ?? []);
+  return Buffer.from(image.bytes);
 };
 
 const png = async (shape?: ImageShape): Promise<InputImage> => ({

@@ -12,9 +12,9 @@ const draw = async (
   aspectRatio: AspectRatio = '1:1',
   signal = noAbort(),
 ): Promise<Buffer> => {
-  const [image] = await sandbox.generate({ model: 'm', prompt, aspectRatio, inputs: [] }, { signal });
+  const image = await sandbox.generate({ model: 'm', prompt, aspectRatio, inputs: [] }, { signal });
   expect(image).toMatchObject({ contentType: 'image/png', revisedPrompt: null });
-  return Buffer.from(image?.bytes ?? []);
+  return Buffer.from(image.bytes);
 };
 
 /** Width and height from a PNG's header. */
