@@ -36,8 +36,8 @@ type Route = FoundRoute<Operation>;
  * if an operation has its path; else it returns false and touches nothing.
  */
 export const createRestRoutes = (operations: readonly Operation[], allServices: Services) => {
-  const { media, clock, log } = allServices;
-  const serveContent = createServeContent({ media, clock, log });
+  const { media, log } = allServices;
+  const serveContent = createServeContent({ media, log });
   const services = { ...allServices, serveContent };
   const find = createRouteTable(operations);
 

@@ -1,8 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Clock } from '../kit/clock.ts';
-import { AppError, messages } from '../kit/errors.ts';
 import type { Log } from '../kit/log.ts';
-import { isGone } from '../media/media-library.ts';
 import type { ContentAnswer } from '../operations/answer.ts';
 import { createStreamMedium, type StreamMediumOptions } from './stream-medium.ts';
 import { writeError } from '../kit/write-answer.ts';
@@ -10,7 +7,6 @@ import { writeError } from '../kit/write-answer.ts';
 /** By default 64 contents are streamed at once. */
 export interface ServeContentOptions extends Partial<Omit<StreamMediumOptions, 'library'>> {
   media: StreamMediumOptions['library'];
-  clock: Clock;
   log: Log;
 }
 
@@ -24,16 +20,14 @@ type ServeContentInput = Omit<ContentAnswer, 'kind'> & {
 export type ServeContent = ReturnType<typeof createServeContent>;
 
 /**
- * Streams a medium to its owner, whole or one range of it. Also writes refusals: 410 `content_expired`, 416
- * `range_not_satisfiable`, 502 `upstream_error`, 503 `overloaded`. Resolves when the answer has ended, and never
- * rejects.
+ * Streams a medium to its owner, whole or one range of it. Also writes refusals: 416 `range_not_satisfiable`, 502
+ * `upstream_error`, 503 `overloaded`. Resolves when the answer has ended, and never rejects.
  */
-export const createServeContent = ({ media: library, clock, log, ...options }: ServeContentOptions) => {
+export const createServeContent = ({ media: library, log, ...options }: ServeContentOptions) => {
   const streamMedium = createStreamMedium({ library, streams: 64, ...options });
   return async (input: ServeContentInput): Promise<void> => {
     const { media, request, response, requestId, fileName, whenMissing } = input;
     try {
-      if (isGone(media, clock.now())) throw new AppError('content_expired', messages.content_expired);
       await streamMedium({
         media,
         reader: media.accountId,

@@ -175,15 +175,6 @@ describe('the content of a video', () => {
     );
   });
 
-  it('answers 410 when it has expired, and when its bytes were removed', async () => {
-    await start();
-    for (const changes of [{ expiresAt: now }, { removedAt: now }]) {
-      const answer = await get(await keep(bytes, changes));
-      expect(answer.status).toBe(410);
-      expect(await answer.json()).toMatchObject({ error: { code: 'content_expired' } });
-    }
-  });
-
   it('is refused with 502 when not one of its bytes can be read', async () => {
     await start();
     const missing = newMedia(5_000);

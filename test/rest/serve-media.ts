@@ -40,7 +40,7 @@ export const createContentServer = ({ files, media, fileName, ...options }: Cont
     clock: { now: () => now },
     publicUrl: () => 'https://gateway.example',
   });
-  const serveContent = createServeContent({ media: library, clock: { now: () => now }, ...options });
+  const serveContent = createServeContent({ media: library, ...options });
   return createServer((request, response) => {
     const found = media.get((request.url ?? '').slice(1));
     if (found === undefined) response.writeHead(404).end();

@@ -81,7 +81,7 @@ export const getVideoContent = readOperation({
     if (media === undefined)
       throw new AppError(
         'video_not_found',
-        'There is no last frame: the video was not made with return_last_frame=true.',
+        'There is no last frame: it was not asked for, or could not be had.',
       );
     if (isGone(media, services.clock.now())) throw contentExpired();
     const extension =
