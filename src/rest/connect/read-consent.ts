@@ -1,4 +1,5 @@
 import type { Caller } from '../../accounts/authenticate.ts';
+import { hasCode, instead } from '../../kit/errors.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import type { Nano } from '../../kit/money.ts';
 import { maxSignInSeconds, signWalletIn } from '../../operations/account/sign-in.ts';
@@ -17,6 +18,9 @@ export interface Consent extends SignedInBy {
   /** The mounted servers whose tools are allowed. */
   servers: string[];
 }
+
+/** Each leaves rows, also if no token comes of it. */
+const connectionsPerMinute = 30;
 
 /** Returns what a person allows with the form; a text for them if that cannot be. */
 export const readConsent = async (
@@ -44,6 +48,10 @@ export const readConsent = async (
   const signedIn = await readSignIn(form, { ...page, useWallet }, options);
   if (typeof signedIn === 'string') return signedIn;
   const { accountId, keyId } = signedIn;
+  const counted = await options.accountLimiter
+    .consume(accountId, connectionsPerMinute, 'connections')
+    .catch(instead(null, hasCode('rate_limit_exceeded')));
+  if (counted === null) return 'This account makes too many connections. Try again in a minute.';
   return { accountId, keyId, budgets: { budgetDay, budgetTotal }, askAbove, allowed, servers };
 };
 

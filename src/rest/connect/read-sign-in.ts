@@ -8,7 +8,7 @@ import type { Services } from '../../operations/call.ts';
 
 export interface SignInOptions extends Pick<
   Services,
-  'store' | 'clock' | 'config' | 'x402' | 'addressLimiters'
+  'store' | 'clock' | 'config' | 'x402' | 'addressLimiters' | 'accountLimiter'
 > {
   authenticate: (authorization: string) => Promise<Caller | null>;
 }

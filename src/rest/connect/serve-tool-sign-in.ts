@@ -10,7 +10,7 @@ import { readForm, signInWithKey, type SignInOptions } from './read-sign-in.ts';
 import { signInForm } from './sign-in-form.ts';
 import { endPage, pageOwner, writePage } from './write-page.ts';
 
-export type ToolSignInOptions = SignInOptions & Pick<Services, 'mounts' | 'accountLimiter' | 'publicUrl'>;
+export type ToolSignInOptions = SignInOptions & Pick<Services, 'mounts' | 'publicUrl'>;
 
 /** Each asks an authorization server, and may register there. */
 const signInsPerMinute = 10;
