@@ -17,9 +17,9 @@ interface Connection {
   total_spent_usd: string | null;
 }
 
-/** The host of the assistant, which was checked, and what it calls itself. */
+/** The host of the assistant, which was checked, and what it calls itself, which was not. */
 const nameOf = ({ client, client_name: name }: Connection): string =>
-  name === client ? client : `${client} (${name})`;
+  name === client ? `a program that calls itself ${name}` : `${client} (${name})`;
 
 export const Connections = () => {
   const { api } = useConsole();

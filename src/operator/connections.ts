@@ -24,10 +24,15 @@ type ConnectionView = z.output<typeof schema>;
 const findView = async (id: string, { store, clock }: OperatorServices): Promise<ConnectionView> =>
   view.show(requireFound(await store.getConnection({ id, now: clock.now() }), 'connection', id));
 
+/** Only a host is no invention of the assistant. */
+const nameOf = ({ client, client_name: name }: ConnectionView): string =>
+  name === client ? `a program that calls itself ${name}` : client;
+
 const table = {
   columns:
     'id=CONNECTION_ID client created_at revoked_at day=USD_TODAY total=USD_IN_ALL ask_above_usd=ASK_ABOVE allowed=SCOPES servers key_id=BY_KEY',
   row: (connection: ConnectionView) => ({
+    client: nameOf(connection),
     day: budgetCell(connection.day_spent_usd, connection.budget_day_usd),
     total: budgetCell(connection.total_spent_usd, connection.budget_total_usd),
     allowed: connection.scopes.join(','),
@@ -77,7 +82,7 @@ export const limitConnection = writeVerb({
   },
   handle: async ({ connection_id: id, ...limits }, services) => {
     await findView(id, services);
-    if (!(await limit(services.store, { id }, limits)))
+    if (!(await limit(services, { id }, limits)))
       throw wrongField('invalid_value', 'connection_id', 'The connection has ended.');
     return { connection: await findView(id, services) };
   },
@@ -98,8 +103,8 @@ export const revokeConnection = writeVerb({
   command: {
     usage: 'connections revoke <connection>',
     more: 'This cannot be undone.',
-    show: ({ connection: { id, client, revoked_at: revokedAt } }) =>
-      `${client} (${id}) is revoked since ${revokedAt ?? 'now'}.`,
+    show: ({ connection }) =>
+      `${nameOf(connection)} (${connection.id}) is revoked since ${connection.revoked_at ?? 'now'}.`,
   },
   handle: async ({ connection_id: id }, services) => {
     const { store, clock } = services;

@@ -6,7 +6,7 @@ import { createAccount } from '../store/builders.ts';
 import { connectAssistant } from '../store/connect-assistant.ts';
 import { documents, operatorOf, temporaryDataFolder } from './run-cli.ts';
 
-const openConnection = async () => {
+const openConnection = async (more: { label?: string } = {}) => {
   const dataDir = await temporaryDataFolder();
   const store = await openStore({ databaseUrl: null, dataDir }, { log: silentLog, inThisThread: true });
   onTestFinished(() => store.close());
@@ -14,7 +14,7 @@ const openConnection = async () => {
     { store, clock: systemClock },
     { name: 'Acme', status: 'active' },
   );
-  const { connectionId } = await connectAssistant(store, { accountId, now: Date.now() });
+  const { connectionId } = await connectAssistant(store, { accountId, now: Date.now(), ...more });
   return { accountId, connectionId, ...operatorOf({ DATA_DIR: dataDir }, { subject: 'connections' }) };
 };
 
@@ -47,6 +47,13 @@ test('connections are listed with what they may spend, limited, and revoked for 
   expect(connection.revoked_at).toEqual(expect.any(String));
   expect(await answer(documents.connection, 'revoke', connectionId)).toEqual({ connection });
   expect(await refusal('limit', connectionId, '--budget-day', '5')).toMatchObject({ code: 'invalid_value' });
+});
+
+test('a name that an assistant gives itself does not stand where a host does', async () => {
+  const { accountId, connectionId, print } = await openConnection({ label: 'Assistant' });
+  expect((await print('list', accountId)).stdout).toContain(' a program that calls itself Assistant ');
+  const { stdout } = await print('revoke', connectionId);
+  expect(stdout).toContain('a program that calls itself Assistant (');
 });
 
 test.each(['limit', 'revoke'])('%s refuses what is no connection', async (command) => {

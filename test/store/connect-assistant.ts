@@ -17,6 +17,8 @@ export const connectAssistant = async (
     askAbove = null,
     resource = '/mcp/account',
     token = randomUUID(),
+    madeBy = null,
+    label = 'assistant.example',
   }: {
     accountId: string;
     now: number;
@@ -29,6 +31,10 @@ export const connectAssistant = async (
     askAbove?: bigint | null;
     resource?: string;
     token?: string;
+    /** Who made its key. */
+    madeBy?: string | null;
+    /** Its host. */
+    label?: string;
   },
 ): Promise<{ connectionId: string; parentId: string; grantId: string; token: string }> => {
   const [connectionId, parentId, grantId] = [randomUUID(), randomUUID(), randomUUID()];
@@ -39,6 +45,7 @@ export const connectAssistant = async (
     display: '',
     label: 'parent',
     limits: { ...noLimits, ...parentLimits },
+    madeBy,
     now,
   });
   await store.createConnection({
@@ -51,7 +58,7 @@ export const connectAssistant = async (
     resource,
     askAbove,
     client: { id: 'https://assistant.example/client.json', name: 'Assistant', redirect: 'assistant.example' },
-    label: 'assistant.example',
+    label,
     limits,
     now,
   });

@@ -125,9 +125,9 @@ describe.each(testEngines())('on $kind,', ({ create }) => {
     it('spends within its total, which is shown with what is spent and held', async () => {
       const account = await addAccount(store, { balance: 1_000_000n });
       const { owner } = await connect(account, { own: 100n, parent: null });
-      expect(await store.changeConnection({ id: owner.keyId, budgetDay: null, budgetTotal: 150n })).toBe(
-        'changed',
-      );
+      expect(
+        await store.changeConnection({ id: owner.keyId, budgetDay: null, budgetTotal: 150n, now: start }),
+      ).toBe('changed');
       const first = await open(owner, 120n);
       if (!('job' in first)) throw new Error('it was not opened');
       expect(await open(owner, 31n)).toMatchObject({ available: 30n, budget: { period: 'total' } });
@@ -146,7 +146,7 @@ describe.each(testEngines())('on $kind,', ({ create }) => {
     it('keeps a limit, also when two take one away at the same moment', async () => {
       const account = await addAccount(store);
       const { owner } = await connect(account, { own: 100n, parent: null });
-      const own = { id: owner.keyId, accountId: account.accountId };
+      const own = { id: owner.keyId, accountId: account.accountId, now: start };
       expect(await store.changeConnection({ ...own, budgetDay: null })).toBe('unlimited');
       expect(await store.changeConnection({ ...own, budgetTotal: 500n })).toBe('changed');
       const other = await data.openAnother();
@@ -161,7 +161,7 @@ describe.each(testEngines())('on $kind,', ({ create }) => {
       const account = await addAccount(store);
       const { owner, parent } = await connect(account, { own: 100n, parent: null });
       const change = (id: string, accountId?: string) =>
-        store.changeConnection({ id, accountId, budgetDay: 50n });
+        store.changeConnection({ id, accountId, budgetDay: 50n, now: start });
       expect(await change(owner.keyId, 'other')).toBe('ended');
       expect(await store.getConnection({ id: owner.keyId, accountId: 'other', now: start })).toBeNull();
       expect(await change(parent.keyId)).toBe('ended');
@@ -169,6 +169,22 @@ describe.each(testEngines())('on $kind,', ({ create }) => {
       expect(await change(owner.keyId, account.accountId)).toBe('changed');
       await store.endConnection({ id: owner.keyId, now: start });
       expect(await change(owner.keyId)).toBe('ended');
+    });
+
+    it('has ended, and is not changed any more, when the key that made it has', async () => {
+      const account = await addAccount(store);
+      const { owner, parent } = await connect(account, { own: 100n, parent: null });
+      const at = async (now: number) => {
+        const [listed] = await store.listConnections({ ...account, limit: 1, before: null, now });
+        return [listed?.endedAt, await store.changeConnection({ id: owner.keyId, budgetDay: 50n, now })];
+      };
+      await store.changeKey({ id: parent.keyId, expiresAt: start + hour });
+      expect(await at(start + hour - 1)).toEqual([null, 'changed']);
+      expect(await at(start + hour)).toEqual([start + hour, 'ended']);
+      await store.revokeKey({ id: parent.keyId, now: start + 1 });
+      expect(await at(start + 2)).toEqual([start + 1, 'ended']);
+      await store.endConnection({ id: owner.keyId, now: start + 3 });
+      expect(await at(start + 4)).toEqual([start + 1, 'ended']);
     });
 
     it('is found by the tokens of its grant until it ends, which ends them all', async () => {

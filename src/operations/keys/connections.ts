@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { wrongField } from '../../kit/errors.ts';
 import type { JsonObject } from '../../kit/json.ts';
-import type { Connection, Store } from '../../store/store.ts';
+import type { Connection } from '../../store/store.ts';
 import { refuseInput } from '../../media/stream-input.ts';
 import type { Services } from '../call.ts';
 import { historyOperation } from '../account/history-page.ts';
@@ -11,7 +11,7 @@ import type { ReadOperation } from '../definition.ts';
 import { type DocsExamples, readOperation, type ReadParts } from '../define-operation.ts';
 import { idField } from '../id-field.ts';
 import { defineView, extensible } from '../view.ts';
-import { assertMakesKeys } from './key-answer.ts';
+import { assertMakesKeys, assertManagesKeys } from './key-answer.ts';
 import { askAboveField, limitFields } from './key-fields.ts';
 
 /** A connection as its account and operators see it. */
@@ -20,6 +20,7 @@ export const connectionView = defineView<Connection>({
   client_name: 'What the assistant calls itself.',
   redirect: 'The host to which the person returned, or the scheme of an app.',
   key_id: 'The key that made it. The connection ends with this key, and counts in its budgets.',
+  revoked_at: 'When it ended, or the key that made it.',
   day_held_usd: 'Held for running jobs.',
   servers: 'The mounted servers whose tools it may call.',
   ask_above_usd: 'A call that may cost more waits until the person confirms it. Null: no call does.',
@@ -33,7 +34,7 @@ export const connectionView = defineView<Connection>({
   servers: [z.array(z.string()), 'servers', []],
   key_id: [z.string(), 'parentId', '019ab1c2-3d4e-7f60-8a9b-0c1d2e3f4a5b'],
   created_at: timeOf('createdAt', '2026-11-20T09:30:00.000Z'),
-  revoked_at: timeOrNullOf('revokedAt', null),
+  revoked_at: timeOrNullOf('endedAt', null),
   last_used_at: timeOrNullOf('lastUsedAt', '2026-11-20T17:45:00.000Z'),
   budget_day_usd: usdOrNullOf('budgetDay', '5.00'),
   day_spent_usd: usdOf('daySpent', '1.25'),
@@ -63,7 +64,7 @@ export const listConnections = historyOperation({
   // An assistant must not manage connections.
   tool: null,
   read: async (position, { caller }, { store, clock }) => {
-    assertMakesKeys(caller);
+    assertManagesKeys(caller);
     return store.listConnections({ ...position, now: clock.now() });
   },
 });
@@ -80,11 +81,12 @@ type WrittenLimits = z.output<z.ZodObject<typeof connectionLimits>>;
 
 /** Changes the limits that are given. False: there is no such connection, or it has ended. Throws AppError 422. */
 export const limitConnection = async (
-  store: Pick<Store, 'changeConnection'>,
+  { store, clock }: Pick<Services, 'store' | 'clock'>,
   connection: { id: string; accountId?: string },
   { budget_day_usd: budgetDay, budget_total_usd: budgetTotal, ask_above_usd: askAbove }: WrittenLimits,
 ): Promise<boolean> => {
-  const outcome = await store.changeConnection({ ...connection, budgetDay, budgetTotal, askAbove });
+  const limits = { budgetDay, budgetTotal, askAbove };
+  const outcome = await store.changeConnection({ ...connection, ...limits, now: clock.now() });
   if (outcome === 'unlimited')
     throw refuseInput('budget_total_usd', 'a connection needs a limit by day or in all: set one of them');
   return outcome === 'changed';
@@ -133,7 +135,8 @@ const ownConnectionOperation = <Input extends { connection_id: string }>({
       errors: { not_found: { when, message: noSuchConnection, param: 'connection_id' } },
     },
     handle: async (input, { caller }, services) => {
-      assertMakesKeys(caller);
+      // A limit that was raised would outlive a sign-in.
+      (parts.method === 'POST' ? assertMakesKeys : assertManagesKeys)(caller);
       const own = { id: input.connection_id.toLowerCase(), accountId: caller.accountId };
       const isChanged = await change(own, input, services);
       const connection = await services.store.getConnection({ ...own, now: services.clock.now() });
@@ -156,7 +159,7 @@ export const updateConnection = ownConnectionOperation({
   example: { summary: 'Another limit in all', body: { budget_total_usd: '80.00' } },
   changed: { budget_total_usd: '80.00' },
   wrong: { connection_id: example.id, budget_day_usd: '-5' },
-  change: (own, input, { store }) => limitConnection(store, own, input),
+  change: (own, input, services) => limitConnection(services, own, input),
 });
 
 export const endConnection = ownConnectionOperation({

@@ -109,7 +109,8 @@ const protocol: Configuration = {
     AccessToken: 3_600,
     AuthorizationCode: 60,
     RefreshToken: 30 * daySeconds,
-    Grant: 365 * daySeconds,
+    // It ends with its tokens before, as its record does.
+    Grant: 36_500 * daySeconds,
     Interaction: 600,
     Session: 600,
   },

@@ -1,4 +1,4 @@
-import { columns, int64, json, orNull, text, type RowOf } from '../columns.ts';
+import { columns, int64, json, orNull, text, time, type RowOf } from '../columns.ts';
 import { read, readSteps, run, writeTransaction, type Steps } from '../command.ts';
 import { eachOf, firstOf, statement, valuesOf } from '../statement.ts';
 import {
@@ -37,15 +37,22 @@ const connectionColumns = columns(connectionFields);
 /** What a connection is beside a key. */
 export type ConnectionFacts = RowOf<typeof connectionFields>;
 
-const selectConnections = (day: string, month: string): string =>
+/** `now`: a parameter, as `day` and `month` are. */
+const selectConnections = (day: string, month: string, now: string): string =>
   selectUsedKeys(day, month, {
-    columns: connectionColumns.list('c.'),
-    join: 'join connections c on c.id = k.id',
+    columns: `${connectionColumns.list('c.')}, (select min(t.ended) from (
+      select k.revoked_at as ended union all select p.revoked_at
+      union all select p.expires_at where p.expires_at <= ${now}) as t) as ended_at`,
+    join: 'join connections c on c.id = k.id join api_keys p on p.id = c.parent_id',
   });
+
+/** Its own end, or that of the key that made it, whichever came first. */
+const ends = columns({ endedAt: orNull(time()) });
 
 const usedConnections = (row: Record<string, never>) => ({
   ...usedKeys.read(row),
   ...connectionColumns.read(row),
+  ...ends.read(row),
 });
 export type Connection = ReturnType<typeof usedConnections>;
 
@@ -80,10 +87,10 @@ export const createConnection = writeTransaction(function* (connection: NewConne
 
 /** Lists the connections of an account that ever had a token, by `createdAt`, then id, both descending, after the position `before`. */
 export const listConnections = read({
-  text: `${selectConnections('$5', '$6')}
+  text: `${selectConnections('$5', '$6', '$7')}
     where k.account_id = $1 and (k.created_at, k.id) < ($2, $3) and k.expires_at is null
     order by k.created_at desc, k.id desc limit $4`,
-  values: ({ now, ...page }: Page & { now: number }) => [...pageValues(page), ...periodNames(now)],
+  values: ({ now, ...page }: Page & { now: number }) => [...pageValues(page), ...periodNames(now), now],
   read: eachOf(usedConnections),
 });
 
@@ -95,11 +102,12 @@ interface OwnConnection {
 
 /** Null if there is no such connection. */
 export const getConnection = read({
-  text: `${selectConnections('$3', '$4')} where k.id = $1 and (cast($2 as text) is null or k.account_id = $2)`,
+  text: `${selectConnections('$3', '$4', '$5')} where k.id = $1 and (cast($2 as text) is null or k.account_id = $2)`,
   values: ({ id, accountId, now }: OwnConnection & { now: number }) => [
     id,
     accountId ?? null,
     ...periodNames(now),
+    now,
   ],
   read: firstOf(usedConnections),
 });
@@ -107,8 +115,9 @@ export const getConnection = read({
 const lockConnection = statement({
   text: ({ lockRows }) => `select ${keys.list()} from api_keys
     where id = $1 and revoked_at is null and (cast($2 as text) is null or account_id = $2)
-      and exists (select 1 from connections c where c.id = api_keys.id) ${lockRows}`,
-  values: ({ id, accountId }: OwnConnection) => [id, accountId ?? null],
+      and exists (select 1 from connections c join api_keys p on p.id = c.parent_id
+        where c.id = $1 and p.revoked_at is null and (p.expires_at is null or p.expires_at > $3)) ${lockRows}`,
+  values: ({ id, accountId, now }: OwnConnection & { now: number }) => [id, accountId ?? null, now],
   read: firstOf(keys.read),
 });
 
@@ -125,12 +134,14 @@ export const changeConnection = writeTransaction(function* ({
   id,
   accountId,
   askAbove,
+  now,
   ...changes
 }: OwnConnection &
-  Pick<LimitChanges, 'budgetDay' | 'budgetTotal'> & { askAbove?: Nano | null | undefined }): Steps<
-  'changed' | 'ended' | 'unlimited'
-> {
-  const key = yield* run(lockConnection, { id, accountId });
+  Pick<LimitChanges, 'budgetDay' | 'budgetTotal'> & {
+    askAbove?: Nano | null | undefined;
+    now: number;
+  }): Steps<'changed' | 'ended' | 'unlimited'> {
+  const key = yield* run(lockConnection, { id, accountId, now });
   if (key === null) return 'ended';
   const limits = changeLimits(key, changes);
   if ((limits.budgetDay ?? limits.budgetTotal) === null) return 'unlimited';

@@ -1,5 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { startTestGateway, type TestGateway } from '../../e2e/start-test-gateway.ts';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { issueKey } from '../../../src/accounts/keys.ts';
+import { sha256 } from '../../../src/kit/ids.ts';
+import { createProvider } from '../../../src/rest/connect/create-provider.ts';
+import { startTestGateway, type CallOptions, type TestGateway } from '../../e2e/start-test-gateway.ts';
 import { openAccount } from '../../mcp/open-account.ts';
 import { connectAssistant } from '../../store/connect-assistant.ts';
 
@@ -51,6 +54,51 @@ const ends: [string, (opened: Opened) => Promise<unknown>][] = [
 ];
 
 describe('a connection', () => {
+  it('lasts for years while its tokens are renewed', async () => {
+    const { services, url: publicUrl } = gateway;
+    const provider = await createProvider({ ...services, publicUrl });
+    const grantId = await new provider.Grant({ accountId: 'a', clientId: 'c' }).save();
+    const later = Date.now() + 3 * 365 * 24 * 3_600_000;
+    await services.store.putOAuthRecord({
+      model: 'RefreshToken',
+      id: grantId,
+      payload: '{}',
+      grantId: sha256(grantId),
+      uid: null,
+      expiresAt: later + 1_000_000,
+      now: Date.now(),
+    });
+    vi.useFakeTimers({ toFake: ['Date'], now: later });
+    onTestFinished(() => void vi.useRealTimers());
+    expect(await provider.Grant.find(grantId)).toMatchObject({ accountId: 'a' });
+  });
+
+  it.each(ends.slice(0, 3))('is shown as ended, and changed no more, when %s', async (_, end) => {
+    const opened = await open();
+    const { connectionId, apiKey } = opened;
+    const listed = async (): Promise<unknown> => (await gateway.call('/v1/connections', { apiKey })).json();
+    expect(await listed()).toMatchObject({ data: [{ id: connectionId, revoked_at: null }] });
+    await end(opened);
+    expect(await listed()).toMatchObject({ data: [{ id: connectionId, revoked_at: expect.any(String) }] });
+    const path = `/v1/connections/${connectionId}`;
+    expect((await gateway.call(path, { apiKey, body: { budget_day_usd: '9' } })).status).toBe(404);
+  });
+
+  it('is seen and ended by the wallet that has signed in, and not changed', async () => {
+    const { accountId, connectionId } = await open();
+    const sign = { accountId, label: 'wallet sign-in', brand: 'causeway', madeBy: 'wallet' };
+    const signedIn = await issueKey(gateway.services, sign);
+    if (signedIn.outcome !== 'issued') throw new Error(signedIn.outcome);
+    const ask = async (path: string, options: CallOptions = {}) => {
+      const answer = await gateway.call(`/v1/connections${path}`, { apiKey: signedIn.key, ...options });
+      return [answer.status, await answer.json()];
+    };
+    expect(await ask('')).toMatchObject([200, { data: [{ id: connectionId }] }]);
+    expect(await ask(`/${connectionId}`, { body: { budget_day_usd: '9' } })).toMatchObject([403, {}]);
+    const ended = { id: connectionId, revoked_at: expect.any(String) };
+    expect(await ask(`/${connectionId}`, { method: 'DELETE' })).toMatchObject([200, ended]);
+  });
+
   it.each(ends)(
     'makes no further call when %s, and a chat that runs ends as it does with a key',
     async (_, end) => {

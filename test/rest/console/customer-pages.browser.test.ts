@@ -1,7 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { sha256 } from '../../../src/kit/ids.ts';
 import { startTestGateway, whenSearchReady, type TestGateway } from '../../e2e/start-test-gateway.ts';
 import { openAccount } from '../../mcp/open-account.ts';
+import { connectAssistant } from '../../store/connect-assistant.ts';
 import { useChromium } from '../../use-chromium.ts';
 import { signInPage, watchPage } from './console-page.ts';
 
@@ -67,6 +69,18 @@ describe('the console of a customer', () => {
     await page.getByRole('button', { name: 'Show' }).click();
     await page.getByText('Nothing changed the balance in this month.').waitFor();
     expect(new URL(page.url()).searchParams.get('month')).toBe('2026-01');
+    expect(reports).toEqual([]);
+  });
+
+  it('names an assistant by its host, and one without a host as a program', async () => {
+    const { store } = gateway.services;
+    const found = await store.findKey(sha256(gateway.apiKey));
+    const accountId = found?.account.id ?? '';
+    for (const label of ['assistant.example', 'Assistant'])
+      await connectAssistant(store, { accountId, now: Date.now(), label });
+    const { page, reports } = await open('/connections');
+    await page.getByRole('row', { name: /^assistant\.example \(Assistant\)/ }).waitFor();
+    await page.getByRole('row', { name: /^a program that calls itself Assistant/ }).waitFor();
     expect(reports).toEqual([]);
   });
 
