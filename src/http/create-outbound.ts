@@ -219,7 +219,7 @@ const readLocation = (found: HttpAnswer, { url }: CheckedUrl): string => {
 };
 
 const badStatus = ({ status }: HttpAnswer): OutboundError =>
-  new OutboundError('bad_status', `The host answered with status ${status}.`);
+  new OutboundError('bad_status', `The host answered with status ${status}.`, { status });
 
 const readHeader = ({ headers }: HttpAnswer, name: string): string | null => {
   const value = headers[name];

@@ -28,11 +28,18 @@ export class OutboundError extends Error {
   readonly failure: OutboundFailure;
   /** Of a `timeout`: the time of the whole answer was over, however much of it had come. */
   readonly isCut: boolean;
+  /** Of a `bad_status`. */
+  readonly status: number | undefined;
 
-  constructor(failure: OutboundFailure, message: string, options: { cause?: unknown; isCut?: boolean } = {}) {
+  constructor(
+    failure: OutboundFailure,
+    message: string,
+    options: { cause?: unknown; isCut?: boolean; status?: number } = {},
+  ) {
     super(message, options);
     this.failure = failure;
     this.isCut = options.isCut === true;
+    this.status = options.status;
   }
 }
 

@@ -1,7 +1,9 @@
 import { LRUCache } from 'lru-cache';
+import { errors } from 'oidc-provider';
 import { createFairShareLimiter } from '../../kit/fair-share-limiter.ts';
 import { sha256 } from '../../kit/ids.ts';
-import type { Outbound } from '../../http/outbound.ts';
+import { isUnsent, OutboundError, type Outbound } from '../../http/outbound.ts';
+import { isJsonObject, parseJson } from '../../kit/json.ts';
 import type { Clock } from '../../kit/clock.ts';
 import type { OAuthStore } from './oauth-adapter.ts';
 import { assertRedirects } from './redirect-target.ts';
@@ -17,6 +19,15 @@ const model = 'ClientDocument';
 const maxDocuments = 10_000;
 /** Counting them is dear, so it comes with one of so many writes. */
 const writesForCount = 100;
+
+/** Whether an address answered, but with no document of its own: the publisher may have taken it away. */
+const isAnswer = (error: unknown): boolean =>
+  error instanceof OutboundError
+    ? !['timeout', 'broken_off'].includes(error.failure) &&
+      error.status !== 429 &&
+      (error.status ?? 0) < 500 &&
+      !isUnsent(error)
+    : error instanceof errors.InvalidClientMetadata;
 
 /**
  * Gets the documents in which assistants describe themselves (CIMD), from addresses that strangers name. A document that
@@ -43,7 +54,10 @@ export const createClientDocuments = ({
     const signal = AbortSignal.timeout(totalMs);
     const { body } = await outbound.download(url, { maxBytes, totalMs, signal, redirects: 0 });
     const text = Buffer.concat(await body.toArray({ signal })).toString();
-    assertRedirects((JSON.parse(text) as { redirect_uris?: unknown }).redirect_uris);
+    const document = parseJson(text);
+    if (!isJsonObject(document) || document['client_id'] !== url)
+      throw new errors.InvalidClientMetadata('client_id: must be the address of the document');
+    assertRedirects(document['redirect_uris']);
     return text;
   };
 
@@ -79,7 +93,7 @@ export const createClientDocuments = ({
         writes += 1;
         return answer(text);
       } catch (error) {
-        const kept = await store.findOAuthRecord({ ...key, now });
+        const kept = isAnswer(error) ? null : await store.findOAuthRecord({ ...key, now });
         if (kept !== null) return answer(kept.payload);
         if (isBad) bad.set(url, true);
         throw error;

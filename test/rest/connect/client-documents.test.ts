@@ -34,6 +34,8 @@ let gateway: TestGateway;
 let server: Listening;
 let asked: string[] = [];
 let isDown = false;
+/** What addresses answer in place of their documents. */
+const answers = new Map<string, OutboundError | string>();
 /** Until it resolves, the addresses of .slow.example do not answer. */
 let held = Promise.resolve();
 
@@ -44,8 +46,9 @@ const outbound: Pick<Outbound, 'download'> = {
     if (url.includes('.slow.example')) await held;
     const document = documents[url];
     if (isDown || document === undefined) throw new OutboundError('unreachable', 'It does not answer.');
-    const text = JSON.stringify({ client_id: url, ...document });
-    return { contentType: 'application/json', body: Readable.from([Buffer.from(text)]) };
+    const answer = answers.get(url) ?? JSON.stringify({ client_id: url, ...document });
+    if (answer instanceof OutboundError) throw answer;
+    return { contentType: 'application/json', body: Readable.from([Buffer.from(answer)]) };
   },
 };
 
@@ -210,6 +213,29 @@ describe('an assistant that describes itself at an address', () => {
     const page = await enter(authorize(clientId, 'https://vscode.dev/redirect'));
     isDown = false;
     expect(page.status).toBe(200);
+  });
+
+  it.each([
+    ['is refused after it was withdrawn', 400, new OutboundError('bad_status', '', { status: 404 })],
+    ['is refused after it was moved', 400, new OutboundError('too_many_redirects', '')],
+    ['is refused after something else took its place', 400, '{"error":"maintenance"}'],
+    ['is refused after it became unreadable', 400, '<html>'],
+    ['connects while its host fails', 200, new OutboundError('bad_status', '', { status: 503 })],
+    ['connects while its host refuses so many', 200, new OutboundError('bad_status', '', { status: 429 })],
+  ])('%s, and its last good document stays for when nothing answers', async (name, status, answer) => {
+    const clientId = `https://${name.replaceAll(' ', '-')}.example/client.json`;
+    documents[clientId] = { redirect_uris: ['https://vscode.dev/redirect'] };
+    /** A gateway that starts knows no document but those in the store. */
+    const enterAnew = async (): Promise<number> => {
+      await server.close();
+      server = await serve();
+      return (await enter(authorize(clientId, 'https://vscode.dev/redirect'))).status;
+    };
+    expect(await enterAnew()).toBe(200);
+    answers.set(clientId, answer);
+    expect(await enterAnew()).toBe(status);
+    isDown = true;
+    expect(await enterAnew().finally(() => (isDown = false))).toBe(200);
   });
 });
 
