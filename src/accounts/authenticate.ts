@@ -23,7 +23,7 @@ export interface Caller {
   isSandbox: boolean;
   /** The account's current one; null if it has none yet. */
   webhookSecret: string | null;
-  /** True: the key is from a sign-in with the wallet that owns the account. */
+  /** True: the key, or the one that made the connection, is from a sign-in with the wallet that owns the account. */
   isSignedIn?: boolean;
   /** True: the account costs nothing, as a wallet opens it with a signature, and it holds no money. */
   isStranger?: boolean;
@@ -158,7 +158,7 @@ const toCaller = (
   keys: readonly Found['key'][],
   { wallets }: AuthenticateOptions<never>['config'],
 ): Caller => {
-  const isSignedIn = key.madeBy === signInMaker;
+  const isSignedIn = keys.some(({ madeBy }) => madeBy === signInMaker);
   const isBudgeted = keys.some(
     ({ budgetDay, budgetMonth, budgetTotal }) => (budgetDay ?? budgetMonth ?? budgetTotal) !== null,
   );

@@ -151,8 +151,16 @@ describe('an assistant that a person connects', () => {
   });
 });
 
-const connect = async (more: object) => {
-  const { accountId, apiKey } = await openAccount(gateway.services);
+interface Parts {
+  isSandbox?: boolean;
+  /** Who made the key of the connection. */
+  madeBy?: string;
+  scopes?: string[];
+  askAbove?: bigint;
+}
+
+const connect = async ({ isSandbox = false, ...more }: Parts) => {
+  const { accountId, apiKey } = await openAccount(gateway.services, { isSandbox });
   const made = await connectAssistant(gateway.services.store, {
     accountId,
     now: Date.now(),
@@ -188,6 +196,15 @@ describe('the scope "tools"', () => {
       'error="insufficient_scope", scope="read generate search tools"',
     );
     expect(await answer.json()).toMatchObject({ result: { isError: true } });
+  });
+
+  it.each([
+    ['wallet', { _meta: { 'causeway/charge-usd': '0.30' } }],
+    ['operator', { isError: true, structuredContent: { error: { code: 'insufficient_balance' } } }],
+  ])('spends test money that came from a wallet, and no other sandbox credit: %s', async (madeBy, answer) => {
+    const { token } = await connect({ isSandbox: true, madeBy });
+    const client = await connectClient(address(), token);
+    expect(await client.callTool({ name: 'first__count', arguments: {} })).toMatchObject(answer);
   });
 
   it('opens no other scope', async () => {
