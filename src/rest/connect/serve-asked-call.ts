@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Caller } from '../../accounts/authenticate.ts';
+import { lookUpCaller, type Caller } from '../../accounts/authenticate.ts';
 import { randomBase62, sha256 } from '../../kit/ids.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import { memoizeAsync } from '../../kit/memoize.ts';
@@ -71,18 +71,25 @@ export const createServeAskedCall = (options: AskedCallOptions) => {
       if (signedIn.accountId !== asked.accountId)
         return showSignIn('Another account pays for this call. Sign in to that one.');
       const isConfirming = isConfirmable({ asked, connection });
-      if (isConfirming && !mayConfirm('keyId' in signedIn ? signedIn : null, connection))
-        return showSignIn('This key has limits, so it confirms no call. Sign in with a key without limits.');
+      const key = 'keyId' in signedIn ? signedIn : null;
+      if (isConfirming && !mayConfirm(key, connection)) return showSignIn(cannotConfirm);
       const state = await readState({ asked, connection }, options);
-      const made = isConfirming ? await tokens.make(id) : null;
+      const signer = key === null ? '' : sha256(form.get('key')?.trim() ?? '');
+      const made = isConfirming ? await tokens.make(id, signer) : null;
       return writePage(response, 200, decisionPage(subject, { ...state, token: made }));
     }
-    if (!(await tokens.isOf(id, token))) return showSignIn('The page was open for too long. Sign in again.');
+    const signer = await tokens.signerOf(id, token);
+    if (signer === null) return showSignIn('The page was open for too long. Sign in again.');
+    const key = signer === '' ? null : await lookUpCaller(signer, options);
+    if (signer !== '' && (key === null || !mayConfirm(key, connection))) return showSignIn(cannotConfirm);
     const answer = form.get('answer') === 'allow' ? 'confirmed' : 'declined';
     await store.answerAskedCall({ id, answer, now, expiresAt: now + askedMs });
     response.writeHead(303, { location: basePathOf(publicUrl()) + askedCallPath + id }).end();
   };
 };
+
+const cannotConfirm =
+  'This key has limits or has ended, so it confirms no call. Sign in with a key without limits.';
 
 /** A client that has no address is labelled with the name that it gives itself. */
 const toAssistant = ({ label, client: { name } }: Connection): AskedCallSubject['assistant'] => ({
@@ -103,21 +110,26 @@ const ends = {
   declined: { title: 'The call is declined', text: 'Nothing was charged. Go back to your assistant.' },
 };
 
-/** Makes the texts that show that a person has signed in on the page. Another site cannot have one. */
+/**
+ * Makes the texts that show who has signed in on the page. Another site cannot have one. `signer`: SHA-256 of the key, whose
+ * end counts here, too; empty for a wallet.
+ */
 const createTokens = ({ store, clock }: Pick<AskedCallOptions, 'store' | 'clock'>) => {
   const loadSecret = memoizeAsync(() =>
     store.getOrCreateSecret({ name: 'asked-calls', value: randomBase62(43) }),
   );
-  const sign = async (id: string, until: number): Promise<string> =>
-    `${until}.${createHmac('sha256', await loadSecret())
-      .update(`${id} ${until}`)
+  const sign = async (id: string, signer: string, until: number): Promise<string> =>
+    `${until}.${signer}.${createHmac('sha256', await loadSecret())
+      .update(`${id} ${signer} ${until}`)
       .digest('hex')}`;
   return {
-    make: (id: string): Promise<string> => sign(id, clock.now() + askedMs),
-    isOf: async (id: string, token: string): Promise<boolean> => {
-      const until = Number(token.split('.')[0]);
-      const [sent, made] = [Buffer.from(token), Buffer.from(await sign(id, until))];
-      return until > clock.now() && sent.length === made.length && timingSafeEqual(sent, made);
+    make: (id: string, signer: string): Promise<string> => sign(id, signer, clock.now() + askedMs),
+    /** Null: the text is none of this page, or too old. */
+    signerOf: async (id: string, token: string): Promise<string | null> => {
+      const [until = '', signer = ''] = token.split('.');
+      const [sent, made] = [Buffer.from(token), Buffer.from(await sign(id, signer, Number(until)))];
+      const isOf = sent.length === made.length && timingSafeEqual(sent, made);
+      return isOf && Number(until) > clock.now() ? signer : null;
     },
   };
 };

@@ -263,15 +263,29 @@ describe('the page of a call', () => {
     expect(await answerOf()).toBeNull();
   });
 
+  const issue = async (accountId: string, limits = noLimits) => {
+    const issued = await issueKey(gateway.services, { accountId, label: 'more', brand: 'causeway', limits });
+    if (issued.outcome !== 'issued') throw new Error(issued.outcome);
+    return issued;
+  };
+
   it('is confirmed by no key with limits, which could not change the connection either', async () => {
     const { url, accountId, answerOf } = await openPage();
-    const { store, clock } = gateway.services;
-    const issued = await issueKey(
-      { store, clock },
-      { accountId, label: 'small', brand: 'causeway', limits: { ...noLimits, budgetDay: cent } },
-    );
-    if (issued.outcome !== 'issued') throw new Error(issued.outcome);
-    expect(await signIn(url, issued.key)).toMatchObject({ status: 400, token: '' });
+    const { key } = await issue(accountId, { ...noLimits, budgetDay: cent });
+    expect(await signIn(url, key)).toMatchObject({ status: 400, token: '' });
+    expect(await answerOf()).toBeNull();
+  });
+
+  it.each([
+    ['was revoked', (id: string) => gateway.services.store.revokeKey({ id, now: Date.now() })],
+    ['got limits', (id: string) => gateway.services.store.changeKey({ id, budgetDay: cent })],
+  ])('is confirmed by no key that %s after it had signed in', async (_, change) => {
+    const { url, accountId, answerOf } = await openPage();
+    const { key, apiKey } = await issue(accountId);
+    const { token } = await signIn(url, key);
+    await change(apiKey.id);
+    const answer = await send(url, { token, answer: 'allow' });
+    expect([answer.status, await answer.text()]).toEqual([400, expect.stringContaining('has ended')]);
     expect(await answerOf()).toBeNull();
   });
 
@@ -280,8 +294,14 @@ describe('the page of a call', () => {
     const other = await openPage();
     const foreign = await signIn(other.url, other.apiKey);
     const { token } = await signIn(url, apiKey);
-    const [until, signature] = token.split('.');
-    const forged = ['', foreign.token, `${Number(until) + 1}.${signature}`, 'é'.repeat(40)];
+    const [until, signer, signature] = token.split('.');
+    const forged = [
+      '',
+      foreign.token,
+      `${Number(until) + 1}.${signer}.${signature}`,
+      `${until}..${signature}`,
+      'é'.repeat(40),
+    ];
     for (const sent of forged) expect((await send(url, { token: sent, answer: 'allow' })).status).toBe(400);
     expect(await answerOf()).toBeNull();
     await send(url, { token, answer: 'allow' });
