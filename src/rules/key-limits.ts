@@ -80,7 +80,7 @@ export const noUse = {
   totalHeld: 0n,
 };
 
-/** What a key spent and holds in the present day and month, and in all. It counts only while the key has a budget. */
+/** What a key spent and holds in the present day and month, and in all. Its own calls count only while it has a budget. */
 export type KeyUse = Record<keyof typeof noUse, Nano>;
 
 export interface Budget {

@@ -13,7 +13,7 @@ export const exampleKeyId = '019ab1c2-3d4e-7f60-8a9b-0c1d2e3f4a5b';
 
 type Used = 'daySpent' | 'dayHeld' | 'monthSpent' | 'monthHeld' | 'totalSpent' | 'totalHeld';
 
-/** What a key has used of its budgets, which is counted only for one that has a budget. */
+/** What a key has used of its budgets; of its own calls, only those since it has one are counted. */
 const used = (name: Used, example: string) =>
   [
     usd.nullable(),
@@ -29,10 +29,10 @@ export const keyView = defineView<UsedKey>({
   models: 'Null: all of the account, or none if the key has `tools`.',
   tools: 'Null: all, or none if the key has `models`.',
   day_spent_usd:
-    'Charges of the calls of this UTC day since the key has a budget; refunds do not lower it. Null without a budget.',
+    'Charges of this UTC day: of the calls since the key has a budget, and of all calls of its connections. Refunds do not lower it. Null without a budget.',
   day_held_usd: 'Held for running jobs.',
   month_spent_usd: 'As day_spent_usd, of this UTC month.',
-  total_spent_usd: 'As day_spent_usd, of all calls since the key has a budget.',
+  total_spent_usd: 'As day_spent_usd, in all.',
 })({
   id: [z.string(), 'id', exampleKeyId],
   object: [z.literal('key'), () => 'key' as const, 'key'],
@@ -76,8 +76,8 @@ export const assertUnlimited = ({ limits }: Caller, act: string): void => {
     );
 };
 
-/** Whether a caller may see the other keys of its account. One with limits, or an assistant, may be a third party. */
-export const seesAllKeys = ({ limits, scopes }: Caller): boolean => limits === null && scopes === undefined;
+/** Whether a caller may see the other keys of its account. One with limits, as each assistant has, may be a third party. */
+export const seesAllKeys = ({ limits }: Caller): boolean => limits === null;
 
 /** Throws AppError `permission_denied` if the caller's key has limits: it could make a key without them. */
 export const assertManagesKeys = (caller: Caller): void => assertUnlimited(caller, 'manage keys');
