@@ -1,4 +1,5 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
 import type { OutboundSend } from '../http/create-outbound.ts';
@@ -54,18 +55,15 @@ const anything = z.looseObject({});
  */
 export const connectServer = async (
   config: MountConfig,
-  { log, outbound, telemetry, groups, payers, clientInfo, onToolsChanged, signal: ending }: ConnectParts,
+  { telemetry, payers, clientInfo, onToolsChanged, signal: ending, ...parts }: ConnectParts,
 ): Promise<MountedServer> => {
   const { target, timeouts, tools, result } = config;
-  const { answerMs, totalMs } = timeouts;
+  const { answerMs } = timeouts;
   const client = new Client(clientInfo, { capabilities: {} });
-  const transport =
-    target.kind === 'stdio'
-      ? createStdioTransport(target, { log, groups })
-      : createHttpTransport(target, { outbound, totalMs: totalMs + answerMs });
+  const transport = createTransport(config, parts);
   const ended = Promise.withResolvers<void>();
   Object.assign(client, {
-    onerror: (error) => log.debug(toMistake(error, target), 'a mounted server made a mistake'),
+    onerror: (error) => parts.log.debug(toMistake(error, target), 'a mounted server made a mistake'),
     onclose: () => ended.resolve(),
     fallbackNotificationHandler: async ({ method }) => {
       if (method === 'notifications/tools/list_changed') onToolsChanged();
@@ -131,6 +129,30 @@ export const connectServer = async (
       }
     },
   };
+};
+
+/** The SDK keeps a request that could not be sent, with all that it has, until an answer comes, so this gives it one. */
+const createTransport = (
+  { target, timeouts: { answerMs, totalMs } }: MountConfig,
+  { outbound, ...parts }: Pick<ConnectParts, 'log' | 'groups' | 'outbound'>,
+): Transport => {
+  const transport =
+    target.kind === 'stdio'
+      ? createStdioTransport(target, parts)
+      : createHttpTransport(target, { outbound, totalMs: totalMs + answerMs });
+  const send = transport.send.bind(transport);
+  transport.send = async (message, options) => {
+    try {
+      await send(message, options);
+    } catch (cause) {
+      const error = { code: ErrorCode.ConnectionClosed, message: 'the request was not sent' };
+      // Later, as the cause is what the caller is to hear.
+      if ('method' in message && 'id' in message)
+        setImmediate(() => transport.onmessage?.({ jsonrpc: '2.0', id: message.id, error }));
+      throw cause;
+    }
+  };
+  return transport;
 };
 
 /** Takes from an error of the SDK what is for the log: not the message in it, which may have what customers sent or got. */

@@ -38,6 +38,8 @@ export interface OfferedTool extends ToolPrice {
   unpaidMs: number | null;
   /** The most calls of its server that one account makes in a minute. */
   callsPerMinute: number;
+  /** The most characters of its arguments, as JSON. */
+  maxInput: number;
 }
 
 export interface Mounts {
@@ -107,6 +109,9 @@ const usualTimes: MountTimes = {
   leastRelistMs: 2_000,
   idleMs: 300_000,
 };
+
+/** A program that does not read keeps its messages in our memory. */
+const maxProgramInput = 2 * 1024 ** 2;
 
 /** How old the known pins may be. Another process may accept tools. */
 const pinLifeMs = 1_000;
@@ -231,7 +236,7 @@ const createTurns = (configs: readonly MountConfig[], max: number): Mounts['take
 /** A tool as callers see it; none if it has a problem. */
 const toOffered = (
   { name: tool, definition: listed, pin }: ListedTool,
-  { name: server, prices, harmless, tools, timeouts, callsPerMinute }: MountConfig,
+  { name: server, target, prices, harmless, tools, timeouts, callsPerMinute }: MountConfig,
 ): OfferedTool[] => {
   if (listed === null) return [];
   const definition = showTool(listed, tools.get(tool));
@@ -246,6 +251,7 @@ const toOffered = (
       pin,
       unpaidMs,
       callsPerMinute,
+      maxInput: target.kind === 'stdio' ? maxProgramInput : Infinity,
       ...(prices.get(tool) ?? freeOfCharge),
     },
   ];

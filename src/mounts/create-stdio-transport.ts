@@ -13,7 +13,7 @@ import { endGroup, type ProcessGroups } from './process-groups.ts';
 import { UnsentError } from './mounted-server.ts';
 import { failedResult } from './read-result.ts';
 
-/** The longest message, and the most that may wait for a server which does not read. */
+/** The longest message of a server, and the most that waits for one which does not read before more is refused. */
 const maxMessageBytes = 2 * 1024 ** 2;
 /** A server that sends more messages in a minute which nobody asked for is ended. */
 const maxUnaskedPerMinute = 5_000;
@@ -101,12 +101,11 @@ export const createStdioTransport = (
       const stdin = child?.stdin;
       if (child === null || isEnded(child) || !stdin?.writable)
         throw new UnsentError('the server is not running');
-      const text = `${JSON.stringify(message)}\n`;
-      if (stdin.writableLength + text.length > maxMessageBytes)
-        throw new UnsentError('the server does not read what it is sent, or the message is too large');
+      if (stdin.writableLength > maxMessageBytes)
+        throw new UnsentError('the server does not read what it is sent');
       receiver.noteSent(message);
       // Not awaited: 'drain' never comes from a process that ends with a full pipe.
-      stdin.write(text);
+      stdin.write(`${JSON.stringify(message)}\n`);
     },
     close: () => (closing ??= child === null ? forgotten : endProcess(child).then(() => forgotten)),
   };

@@ -14,6 +14,7 @@ const tool = (name: string, description: string, title = ''): OfferedTool => ({
   rows: null,
   unpaidMs: null,
   callsPerMinute: 1,
+  maxInput: Infinity,
 });
 
 interface Body {

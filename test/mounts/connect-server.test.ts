@@ -1,4 +1,6 @@
 import { Readable } from 'node:stream';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createOutbound } from '../../src/http/create-outbound.ts';
 import { connectServer } from '../../src/mounts/connect-server.ts';
@@ -244,4 +246,38 @@ it("joins a server's spans to our own trace, where there is one", async () => {
     traceparent: ours,
     progressToken: expect.any(Number),
   });
+});
+
+it.each([
+  ['was refused', 403, ''],
+  ['was answered with what is no message', 200, '{}'],
+])('keeps nothing of a call that %s', async (_what, status, answer) => {
+  setFlagsFromString('--expose-gc');
+  const collectGarbage: () => void = runInNewContext('gc');
+  const { origin } = await startHttpMcp(({ body }, response) => {
+    if (!body.includes('tools/call')) return false;
+    response.writeHead(status, { 'content-type': 'application/json' }).end(answer);
+    return true;
+  });
+  const server = await connectServer(mountConfig('remote', httpTarget(`${origin}/mcp`)), {
+    log: silentLog,
+    outbound: { send: () => Promise.reject(new Error('nothing is sent here')) },
+    groups: createProcessGroups(makeFolder()),
+    clientInfo: { name: 'test', version: '1' },
+    onToolsChanged: () => undefined,
+    signal,
+  });
+  onTestFinished(() => server.close());
+  const call = async (): Promise<WeakRef<object>> => {
+    const words = { text: 'of a caller' };
+    const outcome = await server.call('echo', { words }, { signal: new AbortController().signal });
+    expect(outcome.kind).not.toBe('answered');
+    return new WeakRef(words);
+  };
+  const sent = await call();
+  const isKept = (): boolean => {
+    collectGarbage();
+    return sent.deref() !== undefined;
+  };
+  await expect.poll(isKept).toBe(false);
 });

@@ -87,6 +87,16 @@ describe('a server that means harm', () => {
     expect(await textOf(large)).toMatch(/longer than 1048576 characters/);
   });
 
+  it('is sent arguments of two MiB, and longer ones are refused before a call is made of them', async () => {
+    const send = (characters: number): Promise<Response> =>
+      call('count', { body: { arguments: { text: 'x'.repeat(characters - '{"text":""}'.length) } } });
+    const runs = Number(await textOf(await send(2 * 1024 ** 2)));
+    const refused = await send(2 * 1024 ** 2 + 1);
+    expect(refused.status).toBe(413);
+    expect(await refused.json()).toMatchObject({ error: { code: 'payload_too_large' } });
+    expect(Number(await textOf(await call('count')))).toBe(runs + 1);
+  });
+
   it('is not asked again after it died in a call, and serves other calls soon', async () => {
     const first = await call('die', { key: 'die-1' });
     expect(first.status).toBe(502);

@@ -142,6 +142,11 @@ const admitCall = async (
   services: Pick<Services, 'mounts' | 'config'>,
 ): Promise<OfferedTool> => {
   const tool = await findTool(called, call, services);
+  if (JSON.stringify(called.arguments).length > tool.maxInput)
+    throw new AppError(
+      'payload_too_large',
+      `The server of this tool takes arguments of at most ${tool.maxInput} characters. Send less. Nothing was charged.`,
+    );
   refuseSandboxMoney(tool, call, services);
   await refuseAbsent(tool, call, services);
   return tool;
