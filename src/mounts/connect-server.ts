@@ -1,6 +1,7 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import type { RequestOptions } from '@modelcontextprotocol/sdk/shared/protocol.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
-import { ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js';
+import { ErrorCode, McpError, type Request } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
 import type { OutboundSend } from '../http/create-outbound.ts';
 import { isUnsent } from '../http/outbound.ts';
@@ -8,7 +9,7 @@ import { PurchaseError, type CallProof, type PayingCaller, type TriedCall } from
 import { isJsonObject, type Json, type JsonObject } from '../kit/json.ts';
 import type { Log } from '../kit/log.ts';
 import { callWithin } from '../kit/deadline.ts';
-import { createHttpTransport, httpPayment } from './create-http-transport.ts';
+import { createHttpTransport, httpExtra, type HttpPayment } from './create-http-transport.ts';
 import { createStdioTransport } from './create-stdio-transport.ts';
 import { hideSecrets, toReason } from './hide-secrets.ts';
 import type { MountConfig, MountTarget } from './mount-settings.ts';
@@ -42,6 +43,8 @@ export interface ConnectParts {
 const maxPages = 20;
 const maxTools = 200;
 const maxErrorText = 2_000;
+/** How long a server has to end its answer by itself, or to hear that the question is cancelled. */
+const lastWordsMs = 500;
 /** Of progress, in characters. */
 const maxMessage = 200;
 
@@ -93,11 +96,10 @@ export const connectServer = async (
       for (let cursor: Json | undefined; cursors.size < maxPages && listed.length < maxTools;) {
         const params = cursor === undefined ? {} : { cursor };
         // The SDK never leaves a signal, so it gets one for each question.
-        const page = (await callWithin({
-          call: (own) =>
-            client.request({ method: 'tools/list', params }, anything, { signal: own, timeout: answerMs }),
+        const page = await callWithin({
+          call: (own) => ask(client, { method: 'tools/list', params }, { signal: own, timeout: answerMs }),
           signal,
-        })) as JsonObject;
+        });
         if (Array.isArray(page['tools'])) listed.push(...page['tools'].slice(0, maxTools - listed.length));
         cursor = page['nextCursor'];
         if (typeof cursor !== 'string' || cursors.has(cursor)) break;
@@ -133,13 +135,13 @@ export const connectServer = async (
 
 /** The SDK keeps a request that could not be sent, with all that it has, until an answer comes, so this gives it one. */
 const createTransport = (
-  { target, timeouts: { answerMs, totalMs } }: MountConfig,
+  { target, timeouts }: MountConfig,
   { outbound, ...parts }: Pick<ConnectParts, 'log' | 'groups' | 'outbound'>,
 ): Transport => {
   const transport =
     target.kind === 'stdio'
       ? createStdioTransport(target, parts)
-      : createHttpTransport(target, { outbound, totalMs: totalMs + answerMs });
+      : createHttpTransport(target, { outbound, timeouts });
   const send = transport.send.bind(transport);
   transport.send = async (message, options) => {
     try {
@@ -166,7 +168,10 @@ interface CallParams {
   name: string;
   arguments: JsonObject;
 }
-type SentContext = CallContext & Pick<MountConfig, 'timeouts'> & { proof?: CallProof | null };
+interface SentContext extends CallContext, Pick<MountConfig, 'timeouts'> {
+  proof?: CallProof | null;
+  payment?: HttpPayment;
+}
 
 /** Calls a tool with or without a proof, and tells what the server asks for: in a result, an error or by HTTP. */
 const tryCall = async (
@@ -174,9 +179,9 @@ const tryCall = async (
   params: CallParams,
   context: SentContext,
 ): Promise<TriedCall<JsonObject>> => {
-  const payment = { proof: context.proof?.header ?? null, receipt: null };
+  const payment: HttpPayment = { proof: context.proof?.header ?? null, receipt: null };
   try {
-    const result = await httpPayment.run(payment, () => callTool(client, params, context));
+    const result = await callTool(client, params, { ...context, payment });
     const meta = isJsonObject(result['_meta']) ? result['_meta'] : {};
     return { result, terms: readBill(result), receipt: meta['x402/payment-response'] ?? payment.receipt };
   } catch (error) {
@@ -196,16 +201,16 @@ const termsIn = (error: unknown): unknown => {
   return error instanceof McpError && error.code === paymentRequired ? (error.data ?? null) : null;
 };
 
-const callTool = async (
+const callTool = (
   client: Client,
   params: CallParams,
-  { signal, onProgress, traceparent, timeouts, proof }: SentContext,
+  { signal, onProgress, traceparent, timeouts, proof, payment }: SentContext,
 ): Promise<JsonObject> => {
   const _meta = {
     ...(traceparent === undefined ? {} : { traceparent }),
     ...(proof ? { 'x402/payment': proof.payload } : {}),
   };
-  const result = await client.request({ method: 'tools/call', params: { ...params, _meta } }, anything, {
+  const options: RequestOptions = {
     signal,
     timeout: timeouts.silenceMs,
     maxTotalTimeout: timeouts.totalMs,
@@ -213,8 +218,26 @@ const callTool = async (
     // Without it, progress does not put the time-out off.
     onprogress: ({ progress, total, message }) =>
       onProgress?.({ progress, total, message: message?.slice(0, maxMessage) }),
-  });
-  return result as JsonObject;
+  };
+  return ask(client, { method: 'tools/call', params: { ...params, _meta } }, options, payment);
+};
+
+/** Asks the server. The HTTP request ends with the question, which the server may have given up or answered long before. */
+const ask = async (
+  client: Client,
+  question: Request,
+  options: RequestOptions,
+  payment?: HttpPayment,
+): Promise<JsonObject> => {
+  const over = new AbortController();
+  try {
+    const answer = httpExtra.run({ signal: over.signal, payment }, () =>
+      client.request(question, anything, options),
+    );
+    return (await answer) as JsonObject;
+  } finally {
+    setTimeout(() => over.abort(), lastWordsMs).unref();
+  }
 };
 
 /** Where the SDK itself fails so, the tool may have run. A server may also answer with these codes. */

@@ -9,7 +9,7 @@ import { leaveBody, type HttpAnswer } from '../http/send-request.ts';
 import { isJsonObject, parseJson } from '../kit/json.ts';
 import { noteToken } from './hide-secrets.ts';
 import { giveByCredentials, signRequests, type GiveToken } from './sign-requests.ts';
-import type { HttpTarget } from './mount-settings.ts';
+import type { HttpTarget, MountConfig } from './mount-settings.ts';
 import { BusyError, PaymentRequiredError, UnsentError } from './mounted-server.ts';
 
 const connectMs = 5_000;
@@ -19,13 +19,24 @@ const limits = { lineBytes: 2 * 1024 ** 2, totalBytes: 8 * 1024 ** 2 };
 /** Of an error that ends a session, in characters. */
 const maxErrorText = 2_000;
 
-/** What the request of a call has and gets beside its message, in base64. The SDK stands between. */
-export const httpPayment = new AsyncLocalStorage<{ proof: string | null; receipt: string | null }>();
+/** The most answers that are being sent to a server, each over a connection of its own. One that asks for more is ended. */
+const maxAnswers = 64;
 
-interface HttpParts {
+/** What the request of a call has and gets beside its message, in base64. */
+export interface HttpPayment {
+  proof: string | null;
+  receipt: string | null;
+}
+
+/** Goes with a question or a notification to its request, which `signal` ends. The SDK stands between. */
+export const httpExtra = new AsyncLocalStorage<{ signal: AbortSignal; payment?: HttpPayment }>();
+
+interface FetchParts {
   outbound: OutboundSend;
   /** An answer ends after this time, also if nobody waits for it. */
   totalMs: number;
+  /** Called when the standing stream of `isSse` ends. */
+  onStreamEnd: () => void;
 }
 
 /** No stream is resumed, so that a server plants no timers. */
@@ -40,9 +51,13 @@ const never = {
  * Reaches an MCP server by HTTP, at the operator's own address alone: nothing that the server names leads elsewhere. An
  * address that may not be private is checked with each connection.
  */
-export const createHttpTransport = (target: HttpTarget, parts: HttpParts): Transport => {
+export const createHttpTransport = (
+  target: HttpTarget,
+  { outbound, timeouts: { answerMs, totalMs } }: Pick<FetchParts, 'outbound'> & Pick<MountConfig, 'timeouts'>,
+): Transport => {
   const { url, isSse } = target;
-  const http = createMountFetch(target, { ...parts, onStreamEnd: () => void transport.close() });
+  const onStreamEnd = (): void => void transport.close();
+  const http = createMountFetch(target, { outbound, totalMs: totalMs + answerMs, onStreamEnd });
   const transport: Transport = isSse
     ? new SSEClientTransport(new URL(url), http)
     : new StreamableHTTPClientTransport(new URL(url), { ...http, reconnectionOptions: never });
@@ -51,13 +66,30 @@ export const createHttpTransport = (target: HttpTarget, parts: HttpParts): Trans
     await close();
     await http.close();
   };
+  const send = transport.send.bind(transport);
+  let answers = 0;
+  transport.send = async (message, options) => {
+    const sendSoon = (): Promise<void> =>
+      httpExtra.run({ signal: AbortSignal.timeout(answerMs) }, () => send(message, options));
+    if ('method' in message) return 'id' in message ? send(message, options) : sendSoon();
+    if (answers >= maxAnswers) {
+      void transport.close();
+      throw new Error(`the server asked more than ${maxAnswers} questions at once`);
+    }
+    answers += 1;
+    try {
+      return await sendSoon();
+    } finally {
+      answers -= 1;
+    }
+  };
   return transport;
 };
 
-/** Makes `fetch` for a transport of the SDK. `onStreamEnd`: called when the standing stream of `isSse` ends. */
+/** Makes `fetch` for a transport of the SDK. */
 export const createMountFetch = (
   target: HttpTarget,
-  { outbound, totalMs, onStreamEnd }: HttpParts & { onStreamEnd: () => void },
+  { outbound, totalMs, onStreamEnd }: FetchParts,
 ): { fetch: FetchLike; close: () => Promise<void> } => {
   const { url, isPrivate, isSse, headers: own, oauth, tokens } = target;
   const { origin } = new URL(url);
@@ -81,7 +113,7 @@ export const createMountFetch = (
       // A standing stream would carry only that the tools have changed, and break in silence: they are listed by a timer.
       // A stream that broke off is not resumed, as a server could have that repeated without end.
       if (isStream && !isSse) return new Response(null, { status: 405 });
-      const payment = httpPayment.getStore();
+      const { payment, signal: end = signal } = isStream ? {} : (httpExtra.getStore() ?? {});
       const sent = { ...own, ...Object.fromEntries(new Headers(headers)) };
       if (typeof payment?.proof === 'string') sent['payment-signature'] = payment.proof;
       const answer = await sendSigned(String(address), {
@@ -90,7 +122,7 @@ export const createMountFetch = (
         body: typeof body === 'string' ? body : null,
         timeouts: isStream ? {} : { totalMs },
         limits: isStream ? { ...limits, totalBytes: Infinity } : limits,
-        ...(signal === null ? {} : { signal }),
+        signal: end,
       });
       const { status } = answer;
       const receipt = answer.headers['payment-response'];
