@@ -29,6 +29,8 @@ const maxCharacters = 65_536;
 const maxDepth = 32;
 /** Of a list or an object in a schema: to compile more takes seconds, in which nothing else runs. */
 const maxMembers = 500;
+/** A compiler keeps something of each schema, also of those that are removed, so another one follows in time. */
+const maxCompiled = 100;
 
 /**
  * Characters that people do not see: control characters but line breaks and tabs, and what is invisible, reverses text or
@@ -48,14 +50,25 @@ export const readToolName = (listed: unknown, config: Pick<MountConfig, 'name' |
   return /^[A-Za-z0-9_-]+$/.test(shown) && publicName(config.name, shown).length <= maxName ? name : null;
 };
 
-/** Checks one tool of a list, so that a bad one hides itself alone. */
-export const checkTool = (listed: JsonObject, name: string): ListedTool => {
+/** Checks one tool of a list, so that a bad one hides itself alone. `known`: it was so in the list before. */
+export const checkTool = (listed: JsonObject, name: string, known?: ListedTool): ListedTool => {
   const definition = readDefinition(listed, name);
-  const problem = typeof definition === 'string' ? definition : findProblem(definition);
-  return typeof definition === 'string' || problem !== null
-    ? { name, definition: null, pin: null, problem: problem ?? '' }
-    : { name, definition, pin: sha256(canonicalJson(definition)), problem: null };
+  if (typeof definition === 'string') return refused(name, definition);
+  const problem = findProblem(definition);
+  if (problem !== null) return refused(name, problem);
+  const pin = sha256(canonicalJson(definition));
+  if (pin === known?.pin) return known;
+  return isBroken(definition)
+    ? refused(name, 'One of its schemas is not valid.')
+    : { name, definition, pin, problem: null };
 };
+
+export const refused = (name: string, problem: string): ListedTool => ({
+  name,
+  definition: null,
+  pin: null,
+  problem,
+});
 
 /** Takes the members that a model reads. Returns a sentence if one has a wrong type. */
 const readDefinition = (listed: JsonObject, name: string): ToolDefinition | string => {
@@ -96,7 +109,7 @@ const findProblem = (definition: ToolDefinition): string | null => {
   if (problem !== null) return problem;
   return JSON.stringify(definition).length > maxCharacters
     ? `Its definition is longer than ${maxCharacters} characters.`
-    : findBroken(definition);
+    : null;
 };
 
 const findInside = (value: unknown, depth: number): string | null => {
@@ -116,8 +129,8 @@ const findInside = (value: unknown, depth: number): string | null => {
 };
 
 /** Clients compile the schemas of all tools, and lose all of them with one that is broken. */
-const findBroken = ({ inputSchema, outputSchema }: ToolDefinition): string | null => {
-  compiler ??= new Ajv({
+const isBroken = ({ inputSchema, outputSchema }: ToolDefinition): boolean => {
+  const ajv = (compiler ??= new Ajv({
     strict: false,
     validateFormats: false,
     logger: false,
@@ -126,18 +139,21 @@ const findBroken = ({ inputSchema, outputSchema }: ToolDefinition): string | nul
     // Otherwise its code nests as deep as a list has members, and whether that is too deep depends on the caller.
     allErrors: true,
     code: { optimize: false },
-  });
+  }));
+  compiled += 1;
+  if (compiled % maxCompiled === 0) compiler = null;
   for (const schema of outputSchema === undefined ? [inputSchema] : [inputSchema, outputSchema]) {
     const { $schema: _dialect, $id: _name, ...rest } = schema;
     try {
-      compiler.compile(rest);
+      ajv.compile(rest);
     } catch {
-      return 'One of its schemas is not valid.';
+      return true;
     } finally {
-      compiler.removeSchema(rest);
+      ajv.removeSchema(rest);
     }
   }
-  return null;
+  return false;
 };
 
+let compiled = 0;
 let compiler: Ajv | null = null;

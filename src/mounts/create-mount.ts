@@ -278,7 +278,7 @@ const relist = async (state: MountState, server: MountedServer, signal: AbortSig
   const { config, parts } = state;
   const listed = await server.list(signal);
   const { readTools } = await import('./read-tools.ts');
-  const { found, missing } = await readTools(listed, config);
+  const { found, missing } = await readTools(listed, config, state.tools);
   if (missing.length > 0) state.warnOfNames(missing);
   const tools = [...found.values()].map(({ name: tool, definition, pin, problem }) => ({
     tool,

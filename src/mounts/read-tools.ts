@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { isJsonObject } from '../kit/json.ts';
-import { checkTool, readToolName, type ListedTool } from './check-tool.ts';
+import { checkTool, readToolName, refused, type ListedTool } from './check-tool.ts';
 import type { MountConfig, ToolSettings } from './mount-settings.ts';
 import { mayOffer, shownName } from './public-name.ts';
 
@@ -9,11 +9,13 @@ const maxCharacters = 1024 ** 2;
 
 /**
  * Reads the list of a server, and checks each tool by itself, in a turn of the event loop of its own. A name that two tools
- * have is nobody's. `missing`: names in the settings of the server that it does not list, of tools and of their arguments.
+ * have is nobody's. `known`: the list before. `missing`: names in the settings of the server that it does not list, of tools
+ * and of their arguments.
  */
 export const readTools = async (
   listed: readonly unknown[],
   config: MountConfig,
+  known: ReadonlyMap<string, ListedTool> = new Map(),
 ): Promise<{ found: ReadonlyMap<string, ListedTool>; missing: string[] }> => {
   const { allow, hide, prices, harmless, tools } = config;
   let characters = 0;
@@ -28,7 +30,7 @@ export const readTools = async (
     await setImmediate();
     const checked = isTwice
       ? refused(name, 'The server lists two tools of this name.')
-      : checkTool(tool, name);
+      : checkTool(tool, name, known.get(name));
     characters += JSON.stringify(checked).length;
     found.set(
       name,
@@ -58,10 +60,3 @@ const missingArguments = (
     .filter((argument) => !isJsonObject(properties) || !Object.hasOwn(properties, argument))
     .map((argument) => `${name}.${argument}`);
 };
-
-const refused = (name: string, problem: string): ListedTool => ({
-  name,
-  definition: null,
-  pin: null,
-  problem,
-});

@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/kit/json.ts';
 import { checkTool, readToolName } from '../../src/mounts/check-tool.ts';
@@ -22,6 +24,30 @@ describe('a tool of a mounted server', () => {
       { title: 'Read', description: 'Reads.', outputSchema: schema },
     ];
     for (const other of others) expect(check(other).pin).not.toBe(pin);
+  });
+
+  it('is not checked once more if the list before has it as it is', () => {
+    const listed = { name: 't', inputSchema: schema };
+    const known = check({});
+    expect(checkTool(listed, 't', known)).toBe(known);
+    expect(checkTool({ ...listed, title: 'T' }, 't', known)).toMatchObject({ definition: { title: 'T' } });
+  });
+
+  it('is not kept in memory by the check, when some more were checked', async () => {
+    setFlagsFromString('--expose-gc');
+    const collectGarbage: () => void = runInNewContext('gc');
+    const checkOne = (): WeakRef<object> => {
+      const properties = { a: { type: 'string' } };
+      expect(check({ inputSchema: { type: 'object', properties } }).problem).toBeNull();
+      return new WeakRef(properties);
+    };
+    const checked = checkOne();
+    for (let more = 0; more < 100; more += 1) check({});
+    const isKept = (): boolean => {
+      collectGarbage();
+      return checked.deref() !== undefined;
+    };
+    await expect.poll(isKept).toBe(false);
   });
 
   it('keeps the known hints alone of its annotations, and nothing that a model does not read', () => {
