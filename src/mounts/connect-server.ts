@@ -15,6 +15,7 @@ import { hideSecrets, toReason } from './hide-secrets.ts';
 import type { MountConfig, MountTarget } from './mount-settings.ts';
 import {
   BusyError,
+  failedResult,
   PaymentRequiredError,
   UnsentError,
   type CallContext,
@@ -22,7 +23,7 @@ import {
   type ToolOutcome,
 } from './mounted-server.ts';
 import type { ProcessGroups } from './process-groups.ts';
-import { failedResult, readBill, readResult, unpaidResult, type ResultLimits } from './read-result.ts';
+import { readBill, readResult, unpaidResult, type ResultLimits } from './read-result.ts';
 
 export interface ConnectParts {
   log: Log;

@@ -10,8 +10,7 @@ import { toGuardedCommand } from './guarded-command.ts';
 import { hideSecrets } from './hide-secrets.ts';
 import type { MountTarget } from './mount-settings.ts';
 import { endGroup, type ProcessGroups } from './process-groups.ts';
-import { UnsentError } from './mounted-server.ts';
-import { failedResult } from './read-result.ts';
+import { failedResult, UnsentError } from './mounted-server.ts';
 
 /** The longest message of a server, and the most that waits for one which does not read before more is refused. */
 const maxMessageBytes = 2 * 1024 ** 2;

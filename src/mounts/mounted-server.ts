@@ -40,6 +40,14 @@ export interface MountedServer {
   close(): Promise<void>;
 }
 
+/** The result of a tool that failed. */
+export const failedResult = (text: string): JsonObject => ({
+  content: [{ type: 'text', text }],
+  isError: true,
+});
+
+export const wrongForm = 'The server of this tool answered in a wrong form.';
+
 /** Nothing of a message was sent, or the server did not take it. */
 export class UnsentError extends Error {
   override readonly name = 'UnsentError';

@@ -1,4 +1,6 @@
+import { CallToolResultSchema } from '@modelcontextprotocol/sdk/types.js';
 import { canonicalJson, isJsonObject, parseJson, type Json, type JsonObject } from '../kit/json.ts';
+import { failedResult, wrongForm } from './mounted-server.ts';
 
 /** What callers get of a result. */
 export interface ResultLimits {
@@ -20,12 +22,6 @@ const known: ReadonlyMap<unknown, readonly string[]> = new Map([
 ]);
 const resourceMembers = ['uri', 'mimeType', 'text', 'blob'];
 
-/** The result of a tool that failed. */
-export const failedResult = (text: string): JsonObject => ({
-  content: [{ type: 'text', text }],
-  isError: true,
-});
-
 /**
  * Takes from the result of a tool what its caller gets: its content, its structured content, and whether it failed. What a
  * server writes into `_meta` would speak to the caller's client in our name, but for the keys that the operator names. So
@@ -39,10 +35,8 @@ export const readResult = (
   const named = pick(isJsonObject(all) ? all : {}, meta);
   const structuredContent = result['structuredContent'] ?? undefined;
   const isError = Boolean(result['isError']);
-  if (!Array.isArray(content) || (structuredContent !== undefined && !isJsonObject(structuredContent)))
-    return failedResult('The server of this tool answered in a wrong form.');
   const taken: JsonObject = {
-    content: content.flatMap(takeItem),
+    content: Array.isArray(content) ? content.flatMap(takeItem) : content,
     ...(structuredContent === undefined || isError ? {} : { structuredContent }),
     ...(Object.keys(named).length === 0 ? {} : { _meta: named }),
     // Last, where the sums of the store look for it.
@@ -52,6 +46,8 @@ export const readResult = (
     return failedResult(
       `The answer of this tool is longer than ${maxCharacters} characters, and was not passed on. Ask for less.`,
     );
+  // Clients lose a result of another form, for which nobody then pays.
+  if (!CallToolResultSchema.safeParse(taken).success) return failedResult(wrongForm);
   if (!hasTerms(result)) return taken;
   return isPaid && !isError ? withoutTerms(taken) : unpaidResult;
 };
@@ -116,10 +112,13 @@ const parseText = (item: Json): unknown => {
 const takeItem = (item: Json): Json[] => {
   const members = isJsonObject(item) ? known.get(item['type']) : undefined;
   if (members === undefined || !isJsonObject(item)) return [];
-  const { resource, ...rest } = pick(item, members);
-  if (resource === undefined) return [rest];
-  return isJsonObject(resource) ? [{ ...rest, resource: pick(resource, resourceMembers) }] : [];
+  const taken = pick(item, members);
+  const { resource } = taken;
+  return [isJsonObject(resource) ? { ...taken, resource: pick(resource, resourceMembers) } : taken];
 };
 
+/** Some servers write null for what they leave out. */
 const pick = (value: JsonObject, members: readonly string[]): JsonObject =>
-  Object.fromEntries(Object.entries(value).filter(([name]) => members.includes(name)));
+  Object.fromEntries(
+    Object.entries(value).filter(([name, member]) => members.includes(name) && member !== null),
+  );

@@ -10,8 +10,8 @@ import type { JsonObject } from '../../src/kit/json.ts';
 import type { connectServer } from '../../src/mounts/connect-server.ts';
 import { createMountFetch } from '../../src/mounts/create-http-transport.ts';
 import { createStdioTransport } from '../../src/mounts/create-stdio-transport.ts';
-import { UnsentError, type MountedServer } from '../../src/mounts/mounted-server.ts';
-import { failedResult, readResult } from '../../src/mounts/read-result.ts';
+import { failedResult, UnsentError, type MountedServer } from '../../src/mounts/mounted-server.ts';
+import { readResult } from '../../src/mounts/read-result.ts';
 
 /** Every answer. */
 const anything = {

@@ -75,6 +75,8 @@ const calls = {
   beg: () => ({ ...text('{"x402Version":2,"accepts":[]}'), isError: true }),
   beg_escaped: () => text(' {"x402\\u0056ersion":2,"accepts":[]}'),
   beg_structured: () => ({ ...text('Pay.'), structuredContent: { x402Version: 2, accepts: [] } }),
+  misshape: ({ content }) => ({ content }),
+  promise: () => text('no structured content'),
   meta: (_input, meta) => text(JSON.stringify(meta ?? null)),
   environment: () => text(JSON.stringify(env)),
   run: ({ code }) => text(String(runInThisContext(code))),
@@ -85,7 +87,9 @@ const calls = {
 };
 
 const tools = () => [
-  ...Object.keys(calls).map((name) => tool(name, name === 'echo' ? { description } : {})),
+  ...Object.keys(calls).map((name) =>
+    tool(name, { echo: { description }, promise: { outputSchema: schema } }[name]),
+  ),
   tool('twice'),
   tool('twice'),
   tool('dotted.name'),

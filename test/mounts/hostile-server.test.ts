@@ -17,6 +17,8 @@ beforeAll(async () => {
           large: 1,
           refuse: 1,
           lie: 0.5,
+          misshape: 1,
+          promise: 1,
           beg: 1,
           beg_escaped: 1,
           beg_structured: 1,
@@ -85,6 +87,33 @@ describe('a server that means harm', () => {
     const large = await call('large');
     expect(charge(large)).toBe('0.00');
     expect(await textOf(large)).toMatch(/longer than 1048576 characters/);
+  });
+
+  it.each([
+    ['a text that is a number', { type: 'text', text: 5 }],
+    ['a picture without its type', { type: 'image', data: 'AAAA' }],
+    ['a picture that is no base64', { type: 'image', data: 'data:,', mimeType: 'image/png' }],
+    ['a link without a name', { type: 'resource_link', uri: 'a:b' }],
+    ['a resource without contents', { type: 'resource', resource: { uri: 'a:b' } }],
+    ['a resource that is none', { type: 'resource', resource: 'a:b' }],
+    ['annotations of another form', { type: 'text', text: 'a', annotations: 'x' }],
+  ])('is not paid for %s, which clients could not read', async (_what, item) => {
+    const answer = await call('misshape', { body: { arguments: { content: [item] } } });
+    expect(charge(answer)).toBe('0.00');
+    expect(await textOf(answer)).toBe('The server of this tool answered in a wrong form.');
+  });
+
+  it('is paid for a result that has null where it has nothing to say', async () => {
+    const item = { type: 'text', text: 'a', annotations: null };
+    const answer = await call('misshape', { body: { arguments: { content: [item] } } });
+    expect(charge(answer)).toBe('1.00');
+    expect(await answer.json()).toEqual({ content: [{ type: 'text', text: 'a' }] });
+  });
+
+  it('is not paid for an answer without the structured content that its tool promises', async () => {
+    const answer = await call('promise');
+    expect(charge(answer)).toBe('0.00');
+    expect(await textOf(answer)).toBe('The server of this tool answered in a wrong form.');
   });
 
   it('is sent arguments of two MiB, and longer ones are refused before a call is made of them', async () => {

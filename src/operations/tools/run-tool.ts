@@ -5,8 +5,7 @@ import { formatUsd, type Nano } from '../../kit/money.ts';
 import type { Executor } from '../../jobs/executor.ts';
 import type { Log } from '../../kit/log.ts';
 import type { Mounts, OfferedTool } from '../../mounts/create-mounts.ts';
-import type { CallContext } from '../../mounts/mounted-server.ts';
-import { failedResult } from '../../mounts/read-result.ts';
+import { failedResult, wrongForm, type CallContext } from '../../mounts/mounted-server.ts';
 import { takeRows } from '../../mounts/take-rows.ts';
 import type { ChargedUnits } from '../chat/text-job.ts';
 
@@ -19,7 +18,7 @@ export const toolResult = z.looseObject({
 
 /** The work of a job that calls a tool. It stays in the process that opened the job. */
 export interface ToolWork extends Omit<CallContext, 'signal'> {
-  tool: Pick<OfferedTool, 'server' | 'tool' | 'pin' | 'price' | 'rows'>;
+  tool: Pick<OfferedTool, 'server' | 'tool' | 'definition' | 'pin' | 'price' | 'rows'>;
   input: JsonObject;
   /** Aborts when the caller cancels the call. */
   cancelled?: AbortSignal | undefined;
@@ -53,9 +52,9 @@ export const createRunTool =
     switch (outcome.kind) {
       case 'answered': {
         const bill = billOf(outcome.result, tool);
-        if (bill !== null) return { status: 'done', result: outcome.result, media: [], ...bill };
-        log.warn({ server: tool.server, tool: tool.tool }, 'an answer has no rows where they are counted');
-        return { status: 'done', result: failedResult(withoutRows), charge: 0n, media: [], metadata: {} };
+        if (typeof bill !== 'string') return { status: 'done', result: outcome.result, media: [], ...bill };
+        log.warn({ server: tool.server, tool: tool.tool, problem: bill }, 'an answer of a tool was withheld');
+        return { status: 'done', result: failedResult(bill), charge: 0n, media: [], metadata: {} };
       }
       case 'unsent':
         return {
@@ -71,15 +70,18 @@ export const createRunTool =
 const withoutRows =
   'The answer of this tool has no list of rows where they are counted, so it was not passed on. Nothing was charged.';
 
-/** Prices an answer, and cuts the rows that are not sold. Null: its rows cannot be counted. */
+/** Prices an answer, and cuts the rows that are not sold. Returns a sentence if it cannot be sold. */
 const billOf = (
   result: JsonObject,
-  { price, rows }: ToolWork['tool'],
-): { charge: Nano; metadata: { bill?: ChargedUnits } } | null => {
+  { definition, price, rows }: ToolWork['tool'],
+): { charge: Nano; metadata: { bill?: ChargedUnits } } | string => {
   const isError = result['isError'] === true;
+  // Clients throw where a tool does not answer as it says that it does.
+  if (!isError && definition.outputSchema !== undefined && result['structuredContent'] === undefined)
+    return wrongForm;
   if (rows === null) return { charge: isError ? 0n : price, metadata: {} };
   const count = isError ? 0 : takeRows(result, rows);
-  if (count === null) return null;
+  if (count === null) return withoutRows;
   const bill = { units: { rows: count }, rate: { unit: 'row', price_usd: formatUsd(rows.each) } };
   return { charge: rows.each * BigInt(count), metadata: { bill } };
 };
