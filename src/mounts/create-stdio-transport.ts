@@ -18,6 +18,8 @@ const maxMessageBytes = 2 * 1024 ** 2;
 const maxUnaskedPerMinute = 5_000;
 /** A call that tells of its progress more often sends messages which nobody asked for. */
 const maxProgressPerCall = 10_000;
+/** Of all lines in a minute but answers: to read more would hold up the event loop. */
+const maxOtherCharacters = 64 * 1024 ** 2;
 const maxLogLine = 1_000;
 /** A secret in a line is hidden before the line is cut. */
 const maxReadLine = 16_384;
@@ -43,8 +45,8 @@ export const createStdioTransport = (
   let forgotten: Promise<void> = Promise.resolve();
   const logged = createMinuteCount(maxLogLinesPerMinute);
 
-  const fail = (error: Error): void => {
-    transport.onerror?.(error);
+  const fail = (problem: string): void => {
+    transport.onerror?.(new Error(problem));
     child?.stdout?.destroy();
     void transport.close();
   };
@@ -52,7 +54,7 @@ export const createStdioTransport = (
   const readOutput = createLines({
     maxBytes: maxMessageBytes,
     ...receiver,
-    onFlood: () => fail(new Error('the server sent a message without an end')),
+    onFlood: () => fail('the server sent a message without an end'),
   });
   const note = (line: string): void => {
     if (!logged())
@@ -116,15 +118,15 @@ const createReceiver = ({
   fail,
   take,
 }: {
-  fail: (error: Error) => void;
+  fail: (problem: string) => void;
   take: (message: object) => void;
 }) => {
   const unasked = createMinuteCount(maxUnaskedPerMinute);
+  const others = createMinuteCount(maxOtherCharacters);
   /** How often the requests without an answer have told of their progress, by their ids. */
   const open = new Map<unknown, number>();
-  const isAsked = (message: JsonObject): boolean => {
-    const { method, params } = message;
-    if (method === undefined) return open.delete(message['id']);
+  const isAnswer = ({ method, id }: JsonObject): boolean => method === undefined && open.delete(id);
+  const isProgress = ({ method, params }: JsonObject): boolean => {
     // The SDK asks for progress by the id of the request.
     const id = method === 'notifications/progress' && isJsonObject(params) ? params['progressToken'] : null;
     const told = open.get(id) ?? maxProgressPerCall;
@@ -138,20 +140,20 @@ const createReceiver = ({
       if (message.method === 'notifications/cancelled') open.delete(message.params?.['requestId']);
     },
     onLine: (line: string): void => {
-      const message = parseJson(line);
-      if (!(isJsonObject(message) && isAsked(message)) && unasked())
-        return fail(
-          new Error(`the server sent more than ${maxUnaskedPerMinute} unasked messages in a minute`),
-        );
-      if (isJsonObject(message)) take(message);
+      const parsed = parseJson(line);
+      const message: JsonObject = isJsonObject(parsed) ? parsed : {};
+      if (!isAnswer(message)) {
+        if (others(line.length))
+          return fail(`the server sent more than ${maxOtherCharacters} characters in a minute`);
+        if (!isProgress(message) && unasked())
+          return fail(`the server sent more than ${maxUnaskedPerMinute} unasked messages in a minute`);
+      }
+      if (message === parsed) take(message);
     },
     /** An answer that is too long ends its own call, and not those of others. */
     onLong: ({ start, end }: LongLine): void => {
-      const id = Number(
-        /"id":(\d+)\}\s*$/.exec(end)?.[1] ?? /^\{"jsonrpc":"2\.0","id":(\d+)/.exec(start)?.[1],
-      );
-      if (!open.delete(id))
-        return fail(new Error(`the server sent a message of more than ${maxMessageBytes} bytes`));
+      const id = Number(lastId.exec(end)?.[1] ?? firstId.exec(start)?.[1]);
+      if (!open.delete(id)) return fail(`the server sent a message of more than ${maxMessageBytes} bytes`);
       const result = failedResult(
         `The answer of this tool is longer than ${maxMessageBytes} bytes, and was not passed on. Ask for less.`,
       );
@@ -160,13 +162,17 @@ const createReceiver = ({
   };
 };
 
+/** The id of a message, as the last member and as the first or after the version of JSON-RPC. */
+const lastId = /"id"\s*:\s*(\d+)\s*\}\s*$/;
+const firstId = /^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d+)\s*,/;
+
 /** Returns a function that counts, and tells whether there were more than `most` in this minute. */
-const createMinuteCount = (most: number): (() => boolean) => {
+const createMinuteCount = (most: number): ((more?: number) => boolean) => {
   let count = 0;
   let startedAt = performance.now();
-  return () => {
+  return (more = 1) => {
     if (performance.now() - startedAt > 60_000) [count, startedAt] = [0, performance.now()];
-    count += 1;
+    count += more;
     return count > most;
   };
 };
