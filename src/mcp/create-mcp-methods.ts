@@ -62,8 +62,8 @@ export const createMcpMethods = ({
   }));
   const tools = createToolList({ operations: toolOperations });
   const answers = createToolAnswers(toolOperations, services);
-  const { askByUrl, verifyState } = createAskByUrl(services);
-  const callOperation = createCallTool({ tools, answers, services, askByUrl });
+  const asks = createAskByUrl(services);
+  const callOperation = createCallTool({ tools, answers, services, askByUrl: asks.askByUrl });
   const resources = createResources(operations, services);
   /** The groups with tools for accounts. Accounts have resources, too. */
   const accountGroups = new Set<ToolGroup>([
@@ -109,14 +109,14 @@ export const createMcpMethods = ({
   const methods = { describe, listTools, callTool, prompts, resources, tasks, logged, ...names, listHint };
   return {
     ...methods,
-    askByUrl,
+    asks,
     hasTool: (group: ToolGroup, name: string) => tools.find(group, name) !== null,
     scopeFor: createScopeFor(tools, resources, services.mounts),
     /** `greets`: for messages of which only those before a client's first call name the server. */
     createServer: (identity: McpIdentity, greets: boolean, others: Partial<typeof methods> = {}): Server =>
       createProtocolServer(
         identity,
-        { ...methods, ...others, verifyState },
+        { ...methods, ...others, ...asks },
         greets ? names.describeServer() : names.serverInfo,
       ),
   };
@@ -140,8 +140,8 @@ export const nameServer = ({ config, publicUrl }: Pick<Services, 'config' | 'pub
  */
 const createProtocolServer = (
   identity: McpIdentity,
-  methods: Omit<McpMethods, 'askByUrl' | 'createServer' | 'hasTool' | 'scopeFor'> &
-    Pick<ReturnType<typeof createAskByUrl>, 'verifyState'>,
+  methods: Omit<McpMethods, 'asks' | 'createServer' | 'hasTool' | 'scopeFor'> &
+    Pick<McpMethods['asks'], 'verifyState'>,
   serverInfo: Implementation,
 ): Server => {
   const { listTools, callTool, prompts, resources, tasks, logged, listHint, verifyState } = methods;

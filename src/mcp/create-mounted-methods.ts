@@ -14,7 +14,6 @@ import type { Services } from '../operations/call.ts';
 import type { Operation } from '../operations/definition.ts';
 import { offeredTools } from '../operations/tools/offered-tools.ts';
 import { priceInWords } from '../operations/tools/tool-price.ts';
-import type { AskByUrl } from './ask-by-url.ts';
 import { answerCall, type ToolCallContext } from './call-tool.ts';
 import { nameServer, type McpMethods, type ServedMethods } from './create-mcp-methods.ts';
 import { createLogged } from './log-calls.ts';
@@ -45,19 +44,18 @@ interface MountedOptions {
   servers: readonly string[];
   /** The operation that calls a tool, as it is sold here. */
   operation: Operation;
-  /** By default nobody is asked. */
-  askByUrl?: AskByUrl;
+  asks: McpMethods['asks'];
 }
 
 /** Makes the protocol's methods over the tools of mounted servers. */
 export const createMountedMethods = (
   services: Services,
-  { servers, operation, askByUrl = async () => null }: MountedOptions,
+  { servers, operation, asks }: MountedOptions,
 ): ServedMethods => {
   const names = nameServer(services);
   const logged = createLogged(services);
   const find = createFind(services, servers);
-  const call = createCall(services, { servers, operation, askByUrl, find });
+  const call = createCall(services, { servers, operation, asks, find });
   const methods: Omit<ServedMethods, 'createServer'> = {
     ...names,
     listHint,
@@ -79,6 +77,7 @@ export const createMountedMethods = (
     createServer: (identity, greets) => {
       const protocolServer = new Server(greets ? names.describeServer() : names.serverInfo, {
         ...methods.describe(identity),
+        requestState: { verify: asks.verifyState },
         cacheHints: { 'tools/list': listHint, 'server/discover': listHint },
       });
       protocolServer.setRequestHandler('tools/list', (_request, { mcpReq }) =>
@@ -98,12 +97,8 @@ export const addMountedTools = (
   services: Services,
   operation: MountedOptions['operation'],
 ): ServedMethods => {
-  const { askByUrl } = ours;
-  const mounted = createMountedMethods(services, {
-    servers: services.mounts.accountServers,
-    operation,
-    askByUrl,
-  });
+  const servers = services.mounts.accountServers;
+  const mounted = createMountedMethods(services, { servers, operation, asks: ours.asks });
   const made = new WeakMap<ListToolsResult, { others: ListToolsResult; list: ListToolsResult }>();
   const join = (own: ListToolsResult, others: ListToolsResult): ListToolsResult => {
     const known = made.get(own);
@@ -148,7 +143,7 @@ const createFind = (services: Services, servers: readonly string[]) => {
 /** Calls a tool by its own name, or by those that stand for all. */
 const createCall = (
   services: Services,
-  { servers, operation, askByUrl, find }: Required<MountedOptions> & { find: ReturnType<typeof createFind> },
+  { servers, operation, asks, find }: MountedOptions & { find: ReturnType<typeof createFind> },
 ) => {
   const { config } = services;
   const keyMember = `${config.brand}/idempotency-key`;
@@ -172,7 +167,7 @@ const createCall = (
       {
         identity,
         services,
-        askByUrl,
+        askByUrl: asks.askByUrl,
         toResult: async (answer) => toResult(answer, config),
         toRefusal: (error) => toErrorResult(inToolWords(error)),
       },

@@ -159,13 +159,14 @@ const createAddresses = (
     answerDirectly: createAnswerDirectly(methods),
     answerByLibrary: createAnswerByLibrary(methods, services),
   });
+  const { asks } = usual;
   const ours = serveBy(usual);
   const { servers: all, accountServers } = services.mounts;
   const operation = operations.find(({ name }) => name === callMountedTool.name) ?? callMountedTool;
   const serveMounted = (path: string, servers: readonly string[]) =>
     [
       path,
-      { group: 'tools' as const, ...serveBy(createMountedMethods(services, { servers, operation })) },
+      { group: 'tools' as const, ...serveBy(createMountedMethods(services, { servers, operation, asks })) },
     ] as const;
   const addresses = new Map<string, Address>([
     ...[...groups].map(([path, group]) => [path, { group, ...ours }] as const),

@@ -1,4 +1,5 @@
-import { expect, it } from 'vitest';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { expect, it, onTestFinished } from 'vitest';
 import { createSecretVault } from '../../src/mounts/secret-vault.ts';
 import { createRecordedLog } from '../limits/recorded-log.ts';
 import { openAccount } from '../mcp/open-account.ts';
@@ -80,6 +81,32 @@ it('signs an account out, and tells a client of MCP where a person signs in', as
   expect(noName.status).toBe(422);
   expect(await noName.json()).toMatchObject({ error: { message: 'server: must have no NUL' } });
 });
+
+it.each(['/mcp/tools', '/mcp/tools/notes'])(
+  'shows the page to the person by a client that can open it: %s',
+  async (path) => {
+    const both = await startListed();
+    const { gateway, remote } = both;
+    const pages: unknown[] = [];
+    const client = new Client(
+      { name: 'assistant', version: '1' },
+      { capabilities: { elicitation: { url: {} } }, versionNegotiation: { mode: { pin: '2026-07-28' } } },
+    );
+    client.setRequestHandler('elicitation/create', async ({ params }) => {
+      pages.push((params as unknown as { url: string }).url);
+      // At first the person does nothing there.
+      if (pages.length > 1) await signIn(both, { key: gateway.apiKey, remoteKey: remote.apiKey });
+      return { action: 'accept' };
+    });
+    const requestInit = { headers: { authorization: `Bearer ${gateway.apiKey}` } };
+    await client.connect(new StreamableHTTPClientTransport(new URL(gateway.url + path), { requestInit }));
+    onTestFinished(() => client.close());
+    const ask = () => client.callTool({ name: 'notes__get_balance', arguments: {} });
+    expect(await ask()).toMatchObject({ isError: true });
+    expect(await ask()).not.toHaveProperty('isError');
+    expect(pages).toEqual([`${gateway.url}/oauth/tools/notes`, `${gateway.url}/oauth/tools/notes`]);
+  },
+);
 
 it('tells the authorization server that an account has signed out, also where its server is not mounted any more', async () => {
   const both = await startBoth();
