@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import { mkdir } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { parseArgs } from 'node:util';
 import { createApp, type App } from './gateway/app.ts';
@@ -17,6 +16,7 @@ import { isOnSale, offerOf } from './operations/sale-rules.ts';
 import { createServices, type GatewayServices } from './gateway/services.ts';
 import { openTelemetry } from './telemetry/telemetry.ts';
 import { lockDataDir } from './store/lock-data-dir.ts';
+import { makeDataDir } from './store/open-store.ts';
 import { watchSchema } from './gateway/watch-schema.ts';
 
 const lastWordsMs = 2_000;
@@ -42,15 +42,6 @@ const readArguments = () => {
   } catch (error) {
     throw new ConfigError(error instanceof Error ? error.message : 'the arguments are wrong');
   }
-};
-
-const prepareDataDir = async ({ dataDir }: Config): Promise<{ release(): void }> => {
-  try {
-    await mkdir(dataDir, { recursive: true });
-  } catch (error) {
-    throw new ConfigError(`DATA_DIR: ${dataDir} cannot be created`, { cause: error });
-  }
-  return lockDataDir(dataDir);
 };
 
 const listen = async ({ server }: App, { host, port }: Config): Promise<string> => {
@@ -149,7 +140,8 @@ const start = async ({ envFile, isStdio }: ReturnType<typeof readArguments>): Pr
         '(causeway keys issue ACCOUNT_ID makes another key)',
     ),
   );
-  const lock = await prepareDataDir(config);
+  await makeDataDir(config.dataDir);
+  const lock = lockDataDir(config.dataDir);
   const services = await createServices(config, log, {
     telemetry,
     loadConfig: () => loadConfig(given, { envFile }),

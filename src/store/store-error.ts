@@ -1,8 +1,8 @@
 import { AppError, diskFull, KnownFault } from '../kit/errors.ts';
 
 /**
- * The reason of a failure. `overloaded`: too many commands wait; nothing was tried. `closed`: the store was closed.
- * `full`: its disk is full; nothing was changed. `crashed`: the engine's worker ended. `timeout`: no answer in time.
+ * The reason of a failure. `overloaded`: too many commands wait; nothing was tried. `closed`: the store was closed, or
+ * could not be opened. `full`: its disk is full; nothing was changed. `crashed`: the engine's worker ended. `timeout`: no answer in time.
  * `unavailable`: the database cannot be reached, or cannot work now. `failed`: the engine refused the command. After
  * the last four the change may or may not have happened, unless the message says more.
  */

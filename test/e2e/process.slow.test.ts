@@ -2,9 +2,11 @@ import { spawn } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { startGatewayProcess, type GatewayProcess } from '../../scripts/gateway-process.ts';
 import { cliArguments, gatewayArguments } from '../../scripts/node-arguments.ts';
+import { embeddedStoreFile } from '../../src/store/open-store.ts';
 import { documents, operatorOf } from '../cli/run-cli.ts';
 import { runNode, type Ended } from '../cli/run-cli.ts';
 import { layDataFolder } from '../data-template.ts';
@@ -113,6 +115,22 @@ describe('a start', () => {
     expect(stderr.trimEnd()).not.toContain('\n');
     expect(exitCode).toBe(2);
     expect(stdout).toBe('');
+  });
+
+  it('without its database ends with 1, so that a supervisor tries again', async () => {
+    const { exitCode, stderr } = await run(gatewayArguments, { DATABASE_URL: 'postgres://127.0.0.1:1/a' });
+    expect(stderr).toMatch(/^Causeway could not start: .*DATABASE_URL: .*ECONNREFUSED 127\.0\.0\.1:1\)+\n$/);
+    expect(exitCode).toBe(1);
+  });
+
+  it('on the store of a newer version ends with one line and exit code 2', async () => {
+    layDataFolder(dataDir);
+    const database = new DatabaseSync(embeddedStoreFile(dataDir));
+    database.exec(`insert into kysely_migration values ('9999-of-a-newer-version', '2027-11-01')`);
+    database.close();
+    const { exitCode, stderr } = await run(gatewayArguments, { PORT: '0' });
+    expect(stderr).toMatch(/^DATA_DIR: .*a newer version of Causeway .*9999-of-a-newer-version.*\n$/);
+    expect(exitCode).toBe(2);
   });
 
   it('is refused clearly on a data folder that another gateway has, and harms nothing', async () => {

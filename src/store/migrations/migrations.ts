@@ -1,3 +1,4 @@
+import { StoreError } from '../store-error.ts';
 import type { Engine } from './engine.ts';
 import { schema } from './0001-schema.ts';
 
@@ -43,7 +44,7 @@ export const foreignSchemaLine = (executed: readonly string[], known?: Migration
 
 /**
  * Returns the statements that bring a store with these executed migrations to the newest schema, and note them in
- * `kysely_migration`; empty if it is current. Throws on an unknown migration, which another version ran.
+ * `kysely_migration`; empty if it is current. Throws StoreError on an unknown migration, which another version ran.
  */
 export const missingStatements = (
   executed: readonly string[],
@@ -51,7 +52,7 @@ export const missingStatements = (
   known: Migrations = migrations,
 ): string[] => {
   const problem = foreignSchemaLine(executed, known);
-  if (problem !== null) throw new Error(problem);
+  if (problem !== null) throw new StoreError('failed', problem);
   const missing = Object.entries(known).filter(([name]) => !executed.includes(name));
   if (missing.length === 0) return [];
   const time = new Date().toISOString();

@@ -1,4 +1,4 @@
-import { escapeIdentifier, type PoolClient } from 'pg';
+import { DatabaseError, escapeIdentifier, type PoolClient } from 'pg';
 import type { Log } from '../../kit/log.ts';
 import { postgresEngine } from '../migrations/engine.ts';
 import { missingStatements } from '../migrations/migrations.ts';
@@ -11,7 +11,13 @@ interface Connections {
   log: Log;
 }
 
-/** Migrates the database, and checks its settings and its pooler. Rejects with StoreError. */
+/** SQLSTATEs of a wrong user, password, database or right. Any other failure may end by itself. */
+const wrongSetting = /^(?:28|3D|42)/;
+
+/**
+ * Migrates the database, and checks its settings and its pooler. Rejects with StoreError: `failed` if a setting is wrong
+ * or this version cannot use the database, else `unavailable`.
+ */
 export const prepareDatabase = async ({ direct, pooled, log }: Connections): Promise<void> => {
   const { schema } = direct;
   try {
@@ -23,9 +29,15 @@ export const prepareDatabase = async ({ direct, pooled, log }: Connections): Pro
     });
   } catch (cause) {
     await pooled?.end();
-    const message = cause instanceof Error ? cause.message : String(cause);
-    const problem = message.includes('unsupported startup parameter') ? poolerProblem : message;
-    throw new StoreError('failed', `PostgreSQL could not be opened: ${problem}`, { cause });
+    const [fault]: unknown[] = cause instanceof AggregateError ? cause.errors : [cause];
+    const message = fault instanceof Error ? fault.message : String(fault);
+    const isPooler = message.includes('unsupported startup parameter');
+    const isRefused = fault instanceof DatabaseError && wrongSetting.test(fault.code ?? '');
+    throw new StoreError(
+      isPooler || isRefused || fault instanceof StoreError ? 'failed' : 'unavailable',
+      `PostgreSQL could not be opened: ${isPooler ? poolerProblem : message}`,
+      { cause },
+    );
   }
 };
 
@@ -80,7 +92,7 @@ const assertKeepsSessions = async (pool: Pool): Promise<void> => {
   try {
     const pid = await pidOn(first);
     // The pool takes another connection while the first is in use.
-    if ((await pidOn(pool)) === pid) throw new Error(poolerProblem);
+    if ((await pidOn(pool)) === pid) throw new StoreError('failed', poolerProblem);
   } finally {
     first.release();
   }
@@ -116,11 +128,12 @@ const checkPooler = async (
 ): Promise<void> => {
   const [seen, expected] = [await look(pooled), await look(direct)];
   if (seen.server !== expected.server)
-    throw new Error('DATABASE_URL and DATABASE_DIRECT_URL lead to different databases');
+    throw new StoreError('failed', 'DATABASE_URL and DATABASE_DIRECT_URL lead to different databases');
   const change = `alter role ${escapeIdentifier(seen.role)} in database ${escapeIdentifier(seen.database)} set`;
   const afterwards = 'and make the pooler connect anew (PgBouncer: "reconnect")';
   if (seen.schema !== schema)
-    throw new Error(
+    throw new StoreError(
+      'failed',
       `through the pooler, tables are looked for in the schema ${seen.schema}; run: ${change} search_path = ${schema}, ${afterwards}`,
     );
   if (seen.limits !== null)

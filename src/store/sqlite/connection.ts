@@ -122,7 +122,7 @@ export const groupCommit = (database: DatabaseSync, run: RunCommand): ((requests
       if (!database.isTransaction) throw error;
       undo.run();
       release.run();
-      return toFailure(request.id, error);
+      return { id: request.id, output: toFailure(error) };
     }
   };
   const commitAll = (requests: Request[], runOne: (request: Request) => Reply): Reply[] => {
@@ -140,7 +140,7 @@ export const groupCommit = (database: DatabaseSync, run: RunCommand): ((requests
       } catch (error) {
         const mayRepeat = database.isTransaction && runOne === runFreely;
         if (database.isTransaction) database.exec('rollback');
-        if (!mayRepeat) return requests.map(({ id }) => toFailure(id, error));
+        if (!mayRepeat) return requests.map(({ id }) => ({ id, output: toFailure(error) }));
         runOne = runGuarded;
       }
   };
@@ -164,7 +164,7 @@ const createReader = (database: DatabaseSync, send: (replies: Reply[]) => void):
     try {
       return { id, output: { value: run(input) } };
     } catch (error) {
-      return toFailure(id, error);
+      return { id, output: toFailure(error) };
     }
   };
   const take = (requests: readonly Request[]): void => {

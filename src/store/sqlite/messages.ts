@@ -13,12 +13,17 @@ export interface Command {
 
 export type Request = ThreadCall<Command>;
 
-export type Outcome = { value: unknown } | { failure: string; reason: StoreFailure };
+export interface Failure {
+  failure: string;
+  reason: StoreFailure;
+}
+
+export type Outcome = { value: unknown } | Failure;
 
 export type Reply = ThreadAnswer<Outcome>;
 
 /** The worker's first message: it takes requests from now on, or says why it cannot. */
-export type Greeting = { ready: true } | { ready: false; failure: string };
+export type Greeting = { ready: true } | Failure;
 
 /** `writer` runs the writes in groups, `reader` the reads on a connection of its own. */
 export interface ConnectionSettings {
@@ -30,20 +35,23 @@ export interface ConnectionSettings {
 
 export type RunCommand = (command: Command) => unknown;
 
-export const failureText = (thrown: unknown): string => {
+const failureText = (thrown: unknown): string => {
   if (!(thrown instanceof Error)) return String(thrown);
   return 'errcode' in thrown ? `${thrown.message} (SQLite code ${String(thrown.errcode)})` : thrown.message;
 };
 
 const sqliteFull = 13;
-/** SQLITE_BUSY, LOCKED, NOMEM, READONLY, IOERR, CANTOPEN and PROTOCOL: the state of the machine, no fault of the command. */
-const sqliteOutages: readonly number[] = [5, 6, 7, 8, 10, 14, 15];
+/**
+ * SQLITE_BUSY, LOCKED, NOMEM, READONLY, IOERR, CORRUPT, CANTOPEN, PROTOCOL and NOTADB: the state of the machine or of the
+ * file, no fault of the command.
+ */
+const sqliteOutages: readonly number[] = [5, 6, 7, 8, 10, 11, 14, 15, 26];
 
-export const toFailure = (id: number, thrown: unknown): Reply => {
+export const toFailure = (thrown: unknown): Failure => {
   const code = primaryCode(thrown);
   const reason =
     code === sqliteFull ? 'full' : code !== null && sqliteOutages.includes(code) ? 'unavailable' : 'failed';
-  return { id, output: { failure: failureText(thrown), reason } };
+  return { failure: failureText(thrown), reason };
 };
 
 /** Extended result codes carry the primary one in their low byte. Null: not an error of SQLite. */

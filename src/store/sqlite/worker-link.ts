@@ -4,9 +4,10 @@ import { StoreError, type StoreFailure } from '../store-error.ts';
 import type { OnGroup } from '../store.ts';
 import { openConnection } from './connection.ts';
 import {
-  failureText,
+  toFailure,
   type Command,
   type ConnectionSettings,
+  type Failure,
   type Greeting,
   type Outcome,
   type Reply,
@@ -53,9 +54,9 @@ export const openWorkerLink = async (options: WorkerLinkOptions): Promise<StoreL
     throw greeting.kind === 'closed'
       ? new StoreError('closed', `${name} was closed`)
       : toStoreError(greeting.cause);
-  if (!greeting.ready) {
+  if ('failure' in greeting) {
     await thread.ended;
-    throw cannotOpen(options, greeting.failure);
+    throw cannotOpen(options, greeting);
   }
 
   return {
@@ -79,7 +80,7 @@ export const openLocalLink = async (settings: ConnectionSettings): Promise<Store
     }
   };
   const connection = await Promise.try(openConnection, settings, settle).catch((error: unknown) => {
-    throw cannotOpen(settings, failureText(error));
+    throw cannotOpen(settings, toFailure(error));
   });
   return {
     call: async (name, input) => {
@@ -104,8 +105,8 @@ const valueOf = (outcome: Outcome): unknown => {
 
 const nameOf = ({ role, file }: ConnectionSettings): string => `the ${role} of ${file}`;
 
-const cannotOpen = (settings: ConnectionSettings, why: string): StoreError =>
-  new StoreError('failed', `${nameOf(settings)} could not open it: ${why}`);
+const cannotOpen = (settings: ConnectionSettings, { failure, reason }: Failure): StoreError =>
+  new StoreError(reason, `${nameOf(settings)} could not open it: ${failure}`);
 
 const toStoreError = (error: unknown): unknown =>
   error instanceof ThreadError

@@ -1,13 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import type { FromThread, ToThread } from '../../kit/threads/connect-thread.ts';
 import { openConnection } from './connection.ts';
-import {
-  failureText,
-  type Command,
-  type ConnectionSettings,
-  type Greeting,
-  type Outcome,
-} from './messages.ts';
+import { toFailure, type Command, type ConnectionSettings, type Greeting, type Outcome } from './messages.ts';
 
 const post = (message: FromThread<Outcome, Greeting>): void => parentPort?.postMessage(message);
 
@@ -28,7 +22,7 @@ if (parentPort !== null) {
   try {
     start(parentPort, settings);
   } catch (error) {
-    post({ event: { ready: false, failure: failureText(error) } });
+    post({ event: toFailure(error) });
     parentPort.close();
   }
 }

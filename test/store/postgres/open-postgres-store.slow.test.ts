@@ -134,15 +134,19 @@ describe.runIf(hasService('PostgreSQL'))('the PostgreSQL store', () => {
 
     it('rejects if the server refuses its second connection', async () => {
       await onPostgres((client) => client.query(`alter role ${role} nosuperuser connection limit 1`));
-      await expect(open({ ...ofRole(), directUrl: undefined })).rejects.toThrow(
-        /too many connections for role/,
-      );
+      await expect(open({ ...ofRole(), directUrl: undefined })).rejects.toMatchObject({
+        reason: 'unavailable',
+        message: expect.stringContaining('too many connections for role'),
+      });
     });
 
     it('refuses addresses of two databases', async () => {
       const other = new URL(postgresUrl);
       other.pathname = '/template1';
-      await expect(open({ ...ofRole(), url: other.href })).rejects.toThrow(/lead to different databases/);
+      await expect(open({ ...ofRole(), url: other.href })).rejects.toMatchObject({
+        reason: 'failed',
+        message: expect.stringContaining('lead to different databases'),
+      });
     });
   });
 
@@ -153,8 +157,17 @@ describe.runIf(hasService('PostgreSQL'))('the PostgreSQL store', () => {
 
   it('rejects clearly if no server answers', async () => {
     await expect(open({ url: 'postgres://postgres@127.0.0.1:1/test' })).rejects.toMatchObject({
-      reason: 'failed',
+      reason: 'unavailable',
       message: expect.stringContaining('ECONNREFUSED'),
+    });
+  });
+
+  it('says that a setting is wrong if the server has no such database', async () => {
+    const other = new URL(postgresUrl);
+    other.pathname = `/${schema}`;
+    await expect(open({ url: other.href, directUrl: undefined })).rejects.toMatchObject({
+      reason: 'failed',
+      message: expect.stringContaining('does not exist'),
     });
   });
 
@@ -166,7 +179,7 @@ describe.runIf(hasService('PostgreSQL'))('the PostgreSQL store', () => {
     const port = typeof address === 'object' ? address?.port : undefined;
     await expect(
       open({ url: `postgres://postgres@127.0.0.1:${port}/test`, connectTimeoutMs: 100 }),
-    ).rejects.toMatchObject({ reason: 'failed' });
+    ).rejects.toMatchObject({ reason: 'unavailable' });
     for (const socket of sockets) socket.destroy();
     silent.close();
   });
