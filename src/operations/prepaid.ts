@@ -1,7 +1,7 @@
 import { AppError, isTransient, messages } from '../kit/errors.ts';
 import { formatUsd, type Nano } from '../kit/money.ts';
 import { newJobRecord } from '../store/commands/job-table.ts';
-import type { Job, JobPayment, NewJob, OpenJobInput, Store } from '../store/store.ts';
+import type { Job, NewJob, OpenJobInput, Store } from '../store/store.ts';
 import { toIso, type Clock } from '../kit/clock.ts';
 import { paymentInProgress } from '../payments/sale/answers.ts';
 import { periodEnd, type Budget, shortBudget } from '../rules/key-limits.ts';
@@ -149,29 +149,30 @@ export const findReplay = async (
 };
 
 /**
- * Pays for a job that is owed from the balance, to which `payment` may have added. Throws AppError like `openPrepaid`, and
- * `insufficient_balance`.
+ * Pays for a job that is owed from the balance, to which a payment of the call may have added. Without one, a caller whose
+ * limits would not count the charge pays nothing. Throws AppError like `openPrepaid`, and `insufficient_balance`.
  */
 const payOwed = async (
   { store, clock }: { store: Store; clock: Clock },
-  owed: { job: Job; keyId: string; payment: JobPayment | null },
+  job: Job,
+  { caller: { keyId, limits, askAbove }, payment }: AccountCall,
 ): Promise<Job> => {
-  const paid = await store.payOwedJob({ ...owed, now: clock.now() });
-  switch (paid.outcome) {
-    case 'replayed':
-      return paid.job;
-    case 'unsettled':
-      throw paymentInProgress();
-    case 'forbidden':
-      throw keyInvalid();
-    case 'insufficient':
-      throw new AppError(
-        'insufficient_balance',
-        `This call was made, and its answer is withheld because its payment failed. It needs ` +
-          `$${formatUsd(owed.job.charged)} of balance and the account has $${formatUsd(paid.available)} available. Top up ` +
-          'the account, and send the same request again.',
-      );
-  }
+  const isLimited = limits?.isBudgeted === true || job.charged > (askAbove ?? job.charged);
+  const paid =
+    isLimited && payment === undefined
+      ? null
+      : await store.payOwedJob({ job, keyId, payment: payment ?? null, now: clock.now() });
+  if (paid?.outcome === 'replayed') return paid.job;
+  if (paid?.outcome === 'unsettled') throw paymentInProgress();
+  if (paid?.outcome === 'forbidden') throw keyInvalid();
+  throw new AppError(
+    'insufficient_balance',
+    `This call was made, and its answer is withheld because its payment failed. It needs $${formatUsd(job.charged)} of ` +
+      (paid === null
+        ? 'balance, which only a key without limits pays: send the same request with such a key.'
+        : `balance and the account has $${formatUsd(paid.available)} available. Top up the account, and send the same ` +
+          'request again.'),
+  );
 };
 
 /** Refuses a job because too many of its kind are active. */
@@ -179,23 +180,23 @@ export const tooManyActive = (
   message = 'This account has as many jobs of this kind under way as it may. Wait until one ends.',
 ): AppError => new AppError('too_many_active_jobs', message, { retryAfterSeconds: activeRetrySeconds });
 
-/** Refuses a request because the balance is too low. `needed` is the smallest hold of the request. */
-const insufficientBalance = ({ needed, available }: { needed: Nano; available: Nano }): AppError =>
-  new AppError(
-    'insufficient_balance',
-    `The request needs $${formatUsd(needed)} of balance and the account has $${formatUsd(available)} available. ` +
-      'Top up the account, or ask for something that costs less.',
-    { waits: { most: needed, model: null } },
-  );
-
-/** Refuses a request that `openPrepaid` could not hold for. The envelope's `param` names the budget, if that is short. */
+/**
+ * Refuses a request that `openPrepaid` could not hold for. `needed` is its smallest hold. The envelope's `param` names the
+ * budget, if that is short.
+ */
 export const insufficient = ({
   needed,
   available,
   budget,
   now,
 }: Extract<PrepaidOpened, { outcome: 'insufficient' }> & { needed: Nano }): AppError => {
-  if (budget === undefined) return insufficientBalance({ needed, available });
+  if (budget === undefined)
+    return new AppError(
+      'insufficient_balance',
+      `The request needs $${formatUsd(needed)} of balance and the account has $${formatUsd(available)} available. ` +
+        'Top up the account, or ask for something that costs less.',
+      { waits: { most: needed, model: null } },
+    );
   const { period, limit, spent, held } = budget;
   const end = periodEnd(period, now);
   return new AppError(
@@ -323,10 +324,8 @@ const replayEarlier = async (
 ): Promise<OpenedJob | null> => {
   const earlier = await findEarlier(order, call, services);
   if (earlier === null) return null;
-  const { caller, payment = null } = call;
   const { job, outcome } = earlier;
-  const paid = outcome === 'owed' ? await payOwed(services, { job, keyId: caller.keyId, payment }) : job;
-  return { job: paid, isReplayed: true };
+  return { job: outcome === 'owed' ? await payOwed(services, job, call) : job, isReplayed: true };
 };
 
 /** Marks an answer as an earlier one. A refusal is final under its key unless it is transient, which frees the key. */
@@ -389,9 +388,11 @@ export const assertAffordable = async (
   { caller: { available, keyId, limits } }: AccountCall,
   { store, clock }: Pick<Services, 'store' | 'clock'>,
 ): Promise<void> => {
-  if (available < needed) throw insufficientBalance({ needed, available });
-  if (limits?.isBudgeted !== true) return;
   const now = clock.now();
-  const short = shortBudget(await store.listCountedKeys({ keyId, time: now }), needed);
-  if (short !== null) throw insufficient({ outcome: 'insufficient', ...short, needed, now });
+  const short =
+    limits?.isBudgeted === true
+      ? shortBudget(await store.listCountedKeys({ keyId, time: now }), needed)
+      : null;
+  if (short !== null || available < needed)
+    throw insufficient({ outcome: 'insufficient', available, ...short, needed, now });
 };

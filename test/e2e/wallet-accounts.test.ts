@@ -6,6 +6,7 @@ import { privateKeyToAccount } from 'viem/accounts';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { newId } from '../../src/kit/ids.ts';
 import { formatUsd, parseUsd } from '../../src/kit/money.ts';
+import { noLimits, type KeyLimits } from '../../src/rules/key-limits.ts';
 import { StoreError } from '../../src/store/store-error.ts';
 import type { WalletAccount } from '../../src/store/store.ts';
 import type { ChainName } from '../payments/support/buyer.ts';
@@ -38,17 +39,34 @@ const watched: typeof fetch = async (input, init) => {
   return fetch(request);
 };
 
+const post = (body: object, headers: Record<string, string> = {}) => ({
+  method: 'POST',
+  headers: { 'content-type': 'application/json', ...headers },
+  body: JSON.stringify(body),
+});
+
 const pay = async (
   path: string,
   body: object,
   { chain = 'base', headers = {} }: { chain?: ChainName; headers?: Record<string, string> } = {},
 ): Promise<Response> => {
   const paying = wrapFetchWithPayment(watched, await clientOf(chain));
-  return paying(sale.gateway.url + path, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', ...headers },
-    body: JSON.stringify(body),
-  });
+  return paying(sale.gateway.url + path, post(body, headers));
+};
+
+/** Signs a payment for a call, and does not send it. */
+const sign = async (path: string, body: object, headers: Record<string, string> = {}) => {
+  let proof = '';
+  const signing = wrapFetchWithPayment(
+    async (input, init) => {
+      const request = new Request(input, init);
+      proof = request.headers.get('payment-signature') ?? '';
+      return proof === '' ? fetch(request) : Response.json({});
+    },
+    await clientOf('base'),
+  );
+  await signing(sale.gateway.url + path, post(body, headers));
+  return { 'payment-signature': proof };
 };
 
 const walletOn = async (chain: ChainName): Promise<WalletAccount | null> => {
@@ -67,6 +85,10 @@ const charged = (work: () => Promise<unknown>): Promise<bigint> =>
   });
 
 const chat = { messages: [{ role: 'user', content: 'Say hello.' }], max_tokens: 20 };
+const textCalls: [path: string, body: object][] = [
+  ['/v1/chat/completions', chat],
+  ['/v1/responses', { input: 'Say hello.', max_output_tokens: 20 }],
+];
 
 describe.each(['base', 'solana'] as const)('a wallet on %s', (chain) => {
   it('tops up its own account', async () => {
@@ -221,21 +243,7 @@ it.each([
       return [answer.status, await answer.json()];
     };
     const fine = { model, prompt: 'The tide comes in' };
-    let proof = '';
-    const signing = wrapFetchWithPayment(
-      async (input, init) => {
-        const request = new Request(input, init);
-        proof = request.headers.get('payment-signature') ?? '';
-        return proof === '' ? fetch(request) : Response.json({});
-      },
-      await clientOf('base'),
-    );
-    await signing(sale.gateway.url + path, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(fine),
-    });
-    const headers = { 'payment-signature': proof };
+    const headers = await sign(path, fine);
     const paid = await charged(async () => {
       expect(await answerTo({ ...fine, ...slip })).toMatchObject(refusal);
       expect(await answerTo({ ...fine, ...slip }, headers)).toMatchObject(refusal);
@@ -311,20 +319,23 @@ it('a call that fails after its payment is made for the same proof later, and is
   expect(Number(paid) / 1e6).toBeCloseTo(Number(x402.amount), 9);
 });
 
-it('a key without enough balance is told the terms, and its payment runs the call', async () => {
+const openPoorAccount = async (): Promise<string> => {
   const { store, clock } = sale.gateway.services;
-  const accountId = newId();
-  await store.createAccount({
-    id: accountId,
-    name: 'poor',
-    status: 'active',
-    isSandbox: true,
-    now: clock.now(),
-  });
-  const issued = await issueKey({ store, clock }, { accountId, label: '', brand: 'causeway' });
-  if (issued.outcome !== 'issued') throw new Error(issued.outcome);
-  const headers = { authorization: `Bearer ${issued.key}` };
-  const refused = await sale.gateway.call('/v1/chat/completions', { apiKey: issued.key, body: chat });
+  const id = newId();
+  await store.createAccount({ id, name: 'poor', status: 'active', isSandbox: true, now: clock.now() });
+  return id;
+};
+const keyOf = async (accountId: string, limits: Partial<KeyLimits> = {}): Promise<string> => {
+  const own = { accountId, label: '', brand: 'causeway', limits: { ...noLimits, ...limits } };
+  const issued = await issueKey(sale.gateway.services, own);
+  return issued.outcome === 'issued' ? issued.key : issued.outcome;
+};
+
+it('a key without enough balance is told the terms, and its payment runs the call', async () => {
+  const accountId = await openPoorAccount();
+  const apiKey = await keyOf(accountId);
+  const headers = { authorization: `Bearer ${apiKey}` };
+  const refused = await sale.gateway.call('/v1/chat/completions', { apiKey, body: chat });
   expect([refused.status, refused.headers.has('payment-required')]).toEqual([402, true]);
   expect(await refused.json()).toMatchObject({ error: { code: 'insufficient_balance' } });
   // Its price is not known before the referenced clip is read.
@@ -334,18 +345,33 @@ it('a key without enough balance is told the terms, and its payment runs the cal
     role: 'reference_video',
   };
   const video = { model: 'videomodel-2.0', content: [{ type: 'text', text: 'The tide' }, clip] };
-  const unpriced = await sale.gateway.call('/v1/videos', { apiKey: issued.key, body: video });
+  const unpriced = await sale.gateway.call('/v1/videos', { apiKey, body: video });
   expect([unpriced.status, unpriced.headers.has('payment-required')]).toEqual([402, false]);
   expect(await unpriced.json()).toMatchObject({ error: { code: 'insufficient_balance' } });
   const answer = await pay('/v1/chat/completions', chat, { headers });
   expect(answer.status).toBe(200);
-  expect(await store.listJobs({ accountId, before: null, limit: 2 })).toHaveLength(1);
+  const jobs = sale.gateway.services.store.listJobs({ accountId, before: null, limit: 2 });
+  expect(await jobs).toHaveLength(1);
 });
 
 it.each([
-  ['/v1/chat/completions', chat],
-  ['/v1/responses', { input: 'Say hello.', max_output_tokens: 20 }],
-])('%s is not paid by a wallet whose own terms have no such model', async (path, body) => {
+  ['/v1/images/generations', { model: 'imagemodel-1.0', prompt: 'The tide' }],
+  ['/v1/videos', { model: 'videomodel-2.0', prompt: 'The tide' }],
+  ...textCalls,
+])('a call of %s beyond the budget of its key is told no terms, and takes no payment', async (path, body) => {
+  const accountId = await openPoorAccount();
+  const [apiKey, unlimited] = [await keyOf(accountId, { budgetDay: 1n }), await keyOf(accountId)];
+  const answerTo = async (headers = {}): Promise<unknown[]> => {
+    const answer = await sale.gateway.call(path, { apiKey, body, headers });
+    return [answer.status, answer.headers.has('payment-required'), await answer.json()];
+  };
+  const refusal = [402, false, { error: { code: 'insufficient_balance', param: 'budget_day_usd' } }];
+  expect(await answerTo()).toMatchObject(refusal);
+  const proof = await sign(path, body, { authorization: `Bearer ${unlimited}` });
+  expect(await charged(async () => expect(await answerTo(proof)).toMatchObject(refusal))).toBe(0n);
+});
+
+it.each(textCalls)('%s is not paid by a wallet whose own terms have no such model', async (path, body) => {
   const { store } = sale.gateway.services;
   const id = (await walletOn('base'))?.id ?? '';
   await store.setAccountTerms({ id, terms: JSON.stringify({ models: ['imagemodel-1.0'] }) });

@@ -85,6 +85,17 @@ describe.each(testEngines())('the budgets of a key on $kind', ({ kind, create })
     await assertSoundBooks(store);
   });
 
+  it('are named before a balance that is short too, because a top-up would not help', async () => {
+    const poor = await addAccount(store, { balance: 0n });
+    const key = await addKey(store, poor, { budgetDay: 100n });
+    expect(await open(store, key, 101n)).toMatchObject({
+      outcome: 'insufficient',
+      available: 100n,
+      budget: { period: 'day' },
+    });
+    expect(await open(store, key, 100n)).toEqual({ outcome: 'insufficient', available: 0n });
+  });
+
   it('refuse a hold that the total does not cover, on whatever day', async () => {
     const key = await addKey(store, account, { budgetDay: 100n, budgetTotal: 120n });
     await finish(store, await opened(store, key, 90n), 90n);

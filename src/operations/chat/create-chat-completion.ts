@@ -76,6 +76,7 @@ export const createChatCompletion = soldOperation<
         }),
       check: async (request, call, services) => {
         const model = findModel(services.catalogs.for(call.caller), 'chat', request.model);
+        await assertAffordable(leastTextHold(model, sizesOf(request)), call, services);
         await checkChatMedia(request.messages, call, services);
         return model;
       },

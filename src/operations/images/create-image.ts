@@ -125,6 +125,7 @@ export const createImage = soldOperation<Input, ImageSale>({
       check: async (request, call, services) => {
         const model = findImageModel(services.catalogs.for(call.caller), request.model);
         assertRoute(services.providers.image(model.sku));
+        await assertAffordable(model.price.price, call, services);
         const named = namedImages(request).map((image) => ({ ...image, kind: 'image' as const }));
         await checkInputs(named, call, services);
         return model;

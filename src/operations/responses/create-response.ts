@@ -1,6 +1,7 @@
 import { soldOperation } from '../define-operation.ts';
 import {
   type TextServices,
+  leastTextHold,
   openTextJob,
   promptTokensUpperBound,
   quoteText,
@@ -16,6 +17,7 @@ import {
 } from './response-object.ts';
 import { smallBodyBytes, textJobCostPerByte } from '../../limits/memory-budget.ts';
 import { needsAccount } from '../per-call-sale.ts';
+import { assertAffordable } from '../prepaid.ts';
 import { findModel } from '../models/find-model.ts';
 import type { ModelConfig } from '../../accounts/catalog/model.ts';
 import type { PrepaidSale } from '../sale.ts';
@@ -28,6 +30,14 @@ import { answerTextJob, isStreamed, textTask } from '../chat/answer-text-job.ts'
 
 const itemsOf = ({ input }: ResponseInput) =>
   typeof input === 'string' ? [{ role: 'user', content: input }] : input;
+
+/** Returns the size of a request that refers to no earlier response. */
+const sizeOf = (request: ResponseInput) => {
+  const placed = itemsOf(request).map((item, index) => ({ item, param: `input.${index}` }));
+  const messages = toMessages(placed, request.instructions ?? null);
+  const promptTokens = promptTokensUpperBound({ messages, options: toChatOptions(request) }, 0);
+  return { promptTokens, outputLimit: request.max_output_tokens ?? null };
+};
 
 export const createResponse = soldOperation<
   ResponseInput,
@@ -79,19 +89,18 @@ export const createResponse = soldOperation<
       tags: ['responses', 'text', 'llm', 'openai'],
       quote: (request, buyer, { catalogs, config }) => {
         checkResponseRequest(request, config);
-        const items = itemsOf(request);
-        if (hasReferences(items))
+        if (hasReferences(itemsOf(request)))
           throw needsAccount('input: item_reference names earlier responses of an account');
-        const placed = items.map((item, index) => ({ item, param: `input.${index}` }));
-        const messages = toMessages(placed, request.instructions ?? null);
-        const promptTokens = promptTokensUpperBound({ messages, options: toChatOptions(request) }, 0);
         return quoteText(findModel(catalogs.for(buyer), 'chat', request.model), {
           kind: 'responses',
-          promptTokens,
-          outputLimit: request.max_output_tokens ?? null,
+          ...sizeOf(request),
         });
       },
-      check: async ({ model }, { caller }, { catalogs }) => findModel(catalogs.for(caller), 'chat', model),
+      check: async (request, call, services) => {
+        const model = findModel(services.catalogs.for(call.caller), 'chat', request.model);
+        await assertAffordable(leastTextHold(model, sizeOf(request)), call, services);
+        return model;
+      },
     },
 
     open: async (request, call, services, { idempotency, checked }) => {

@@ -96,8 +96,9 @@ export const createVideo = (webhooks: Pick<WebhookSettings, 'takesVideoWebhooks'
         },
         check: async (request, call, services) => {
           const read = readVideo(request, services.catalogs.for(call.caller));
-          const { model, named } = read;
+          const { model, video, named, hasReferenceVideo } = read;
           assertRoute(services.providers.video(model.sku));
+          await assertAffordable(leastPrice(model, video, hasReferenceVideo), call, services);
           await assertPlace(call, services);
           const media = named.map(({ url, param, role }) => {
             const kind: 'audio' | 'image' = role === 'reference_audio' ? 'audio' : 'image';

@@ -1,5 +1,5 @@
 import { read, run, write, writeTransaction, type Steps } from '../command.ts';
-import { countRows, eachOf, firstOf, onlyOf, statement, valuesOf } from '../statement.ts';
+import { eachOf, firstOf, onlyOf, statement, valuesOf } from '../statement.ts';
 import { pageValues, type Page } from './history-page.ts';
 import {
   countedKeys,
@@ -11,6 +11,7 @@ import {
   type ApiKey,
   type NewApiKey,
 } from './key-table.ts';
+import { lockAvailable } from './payment-credit.ts';
 import {
   changeLimits,
   noLimits,
@@ -18,12 +19,6 @@ import {
   signInMaker,
   type LimitChanges,
 } from '../../rules/key-limits.ts';
-
-const lockAccount = statement({
-  text: ({ lockRows }) => `select id from accounts where id = $1 ${lockRows}`,
-  values: (accountId: string) => [accountId],
-  read: countRows,
-});
 
 /** Whoever has any key of the account makes connections, and its wallet signs in anew: neither may use up its keys. */
 const countKeys = statement({
@@ -38,7 +33,7 @@ export const createKey = writeTransaction(
   function* (input: NewApiKey): Steps<ApiKey | null> {
     const { accountId, maxKeys } = input;
     if (maxKeys !== undefined) {
-      yield* run(lockAccount, accountId);
+      yield* run(lockAvailable, accountId);
       if ((yield* run(countKeys, accountId)) >= maxKeys) return null;
     }
     return yield* run(insertKey, input);
@@ -67,7 +62,7 @@ const revokeOldest = statement({
 /** Adds a key from a sign-in. When there are `maxKeys`, the oldest one is revoked. */
 export const createSignInKey = writeTransaction(
   function* (input: NewSignInKey): Steps<ApiKey> {
-    yield* run(lockAccount, input.accountId);
+    yield* run(lockAvailable, input.accountId);
     yield* run(revokeOldest, input);
     const { expiresAt, maxKeys: _maxKeys, ...key } = input;
     return yield* run(insertKey, { ...key, madeBy: signInMaker, limits: { ...noLimits, expiresAt } });

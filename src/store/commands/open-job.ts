@@ -259,9 +259,8 @@ function* openUnderLock(input: OpenJobInput, kind: EngineKind): Steps<OpenJobOut
   if (!isUsable) return { outcome: 'forbidden' };
   const active = activeLimit === null ? 0 : yield* run(countActiveJobs, job);
   if (activeLimit !== null && active >= activeLimit) return { outcome: 'too_many_active', active };
-  if (available < hold) return { outcome: 'insufficient', available };
   const short = job.isBudgeted ? yield* findShortBudget({ keyId: job.keyId, hold, now }) : null;
-  if (short !== null) return { outcome: 'insufficient', ...short };
+  if (short !== null || available < hold) return { outcome: 'insufficient', available, ...short };
   // Last, so that a call that is refused anyway uses no confirmation up.
   if ((input.needsConfirmed ?? null) !== null && !(yield* run(takeConfirmation, input)))
     return { outcome: 'unconfirmed' };
@@ -286,8 +285,8 @@ function* openUnderLock(input: OpenJobInput, kind: EngineKind): Steps<OpenJobOut
 /**
  * Admits a job in one unit: claims the payment and the idempotency key (if given), places the hold, and inserts the job
  * with the status and lease that `job` has. Checks in this order: the payment, the idempotency key, the API key and
- * account (`forbidden`), the number of active jobs, the balance, the budgets of the key, the confirmation. So a replay is
- * answered even if key, account or balance have changed. The payment and the key of a job that `freesItsKey` are free.
+ * account (`forbidden`), the number of active jobs, the budgets of the key, which no top-up helps, the balance, the
+ * confirmation. So a replay is answered even if key, account or balance have changed. The payment and the key of a job that `freesItsKey` are free.
  * Rejects, and changes nothing, if one of `inputs` is gone.
  */
 export const openJob = writeSteps(
