@@ -1,12 +1,14 @@
 import type { Clock } from '../kit/clock.ts';
 import type { Log } from '../kit/log.ts';
-import { LeaseLostError, repeat } from '../kit/repeat.ts';
+import { LeaseLostError, repeat, throttle } from '../kit/repeat.ts';
 import type { Job, JobKind, Store } from '../store/store.ts';
 
 /** A worker counts as dead this long after its last heartbeat. */
 export const leaseMs = 30_000;
 const claimAtLeastEveryMs = 5_000;
 const reapBatch = 100;
+/** By a clock that is further ahead, leases would seem to have ended that are renewed in time. */
+const maxAheadMs = 5_000;
 /** Of the lanes of a kind. */
 const accountShare = 0.75;
 
@@ -116,15 +118,23 @@ const claimLane = async (
  * job counts as dead.
  */
 const createHeartbeat = (options: JobQueueOptions, claim: () => void): (() => Promise<void>) => {
-  const { clock, ending, draining, settleMs = leaseMs / 2 } = options;
+  const { store, clock, log, ending, draining, settleMs = leaseMs / 2 } = options;
+  const warn = throttle(600_000, (aheadMs: number) =>
+    log.warn(
+      { aheadMs },
+      "the clock is ahead of the database's, so dead jobs are left to other gateways; set it",
+    ),
+  );
   /** Start of the time in which the store has answered every heartbeat; null at first and after a failed one. */
   let answersSince: number | null = null;
   let lastBeatAt = -Infinity;
   return async () => {
     // Of before the renewal, after which no lease of this process ends until then, however long it took.
     const now = clock.now();
+    let aheadMs: number;
     try {
       await renew(options);
+      aheadMs = await store.ping();
     } catch (error) {
       answersSince = null;
       throw error;
@@ -133,16 +143,14 @@ const createHeartbeat = (options: JobQueueOptions, claim: () => void): (() => Pr
     lastBeatAt = now;
     answersSince ??= performance.now();
     const isSettled = performance.now() - answersSince >= settleMs;
-    if (isSettled && ending.size < reapBatch && !draining.aborted) await reap(options, { now, claim });
+    if (aheadMs > maxAheadMs) warn(aheadMs);
+    else if (isSettled && ending.size < reapBatch && !draining.aborted) await reap(options, { now, claim });
   };
 };
 
 const renew = async ({ store, clock, owner, running, ending }: JobQueueOptions): Promise<void> => {
   const ids = [...running.keys(), ...ending.keys()];
-  if (ids.length === 0) {
-    await store.ping();
-    return;
-  }
+  if (ids.length === 0) return;
   const held = new Set(await store.renewLeases({ owner, ids, leaseUntil: clock.now() + leaseMs }));
   for (const id of ids) if (!held.has(id)) running.get(id)?.abort.abort(new LeaseLostError(id));
 };

@@ -1,5 +1,7 @@
+import { createFairShareLimiter } from '../kit/fair-share-limiter.ts';
 import type { Command, Steps } from './command.ts';
 import * as declared from './command-files.ts';
+import { StoreError } from './store-error.ts';
 
 export type AnyCommand = Command<'read' | 'write', unknown, unknown>;
 
@@ -20,15 +22,27 @@ export type CommandMethods = {
   ) => Promise<OutputOf<ReturnType<Commands[N]['steps']>>>;
 };
 
-/** Makes the methods of a store, which run a command by `call`. */
+/**
+ * Makes the methods of a store, which run a command by `call`. Of the long ones an account has one at a time, and all have
+ * few: they would else take the connections, or the thread, of everybody.
+ */
 export const commandMethods = (
   call: (name: CommandName, command: AnyCommand, input: unknown) => Promise<unknown>,
-): CommandMethods =>
+): CommandMethods => {
+  const { signal } = new AbortController();
+  const refusal = () => new StoreError('overloaded', 'too many long reads wait; this one was not tried');
+  const queue = { total: 1_000, longestWaitMs: 10_000, refusal };
+  const turns = createFairShareLimiter({ total: 4, queue });
   // The names are those of the commands, and `call` resolves with the output of the command.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  Object.fromEntries(
-    Object.entries<AnyCommand>(commands).map(([name, command]) => [
-      name,
-      (input: unknown) => call(name as CommandName, command, input),
-    ]),
+  return Object.fromEntries(
+    Object.entries<AnyCommand>(commands).map(([name, command]) => {
+      const run = (input: unknown) => call(name as CommandName, command, input);
+      const runInTurn = (input: unknown) => {
+        const { accountId: owner }: { accountId?: string } = Object(input);
+        return turns.run({ owner }, { signal }, () => run(input));
+      };
+      return [name, command.isLong === true ? runInTurn : run];
+    }),
   ) as CommandMethods;
+};

@@ -31,9 +31,12 @@ export interface Store extends CommandMethods {
    * throw. Returns a function that stops the calls.
    */
   onJobQueued(listener: () => void): () => void;
-  /** Resolves if the store answers a trivial read; throws otherwise. */
-  ping(): Promise<void>;
-  /** Resolves if the store could take a new job; throws otherwise. The embedded store writes to its disk as a test. */
+  /**
+   * Resolves if the store answers a trivial read; throws otherwise. Returns by how many milliseconds the clock of this
+   * machine is ahead of the database's, at least.
+   */
+  ping(): Promise<number>;
+  /** Resolves if the store could take a new job; throws otherwise. It writes a row as a test. */
   probe(): Promise<void>;
   /** Waits for running commands and closes. */
   close(): Promise<void>;

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Executor } from '../../src/jobs/executor.ts';
+import { leaseMs } from '../../src/jobs/job-queue.ts';
 import { createJobRunner, type JobRunner, type JobRunnerOptions } from '../../src/jobs/job-runner.ts';
 import { silentLog } from '../../src/kit/log.ts';
 import { StoreError } from '../../src/store/store-error.ts';
@@ -142,6 +143,24 @@ describe.each(testEngines())('the queue of a process on $kind', ({ create }) => 
       expect(await open()).toMatchObject({ ...failed, error: { code: 'upstream_unavailable' } });
       expect(calls).toEqual(['busy']);
     });
+  });
+
+  it('a gateway whose clock is ahead ends no job of another', async () => {
+    const job = runningJob(owner, { kind: 'image', leaseOwner: 'other', leaseUntil: time + leaseMs });
+    const id = await openJob(store, opening(job));
+    let aheadMs = leaseMs + 10_000;
+    let pings = 0;
+    const ping = async (): Promise<number> => {
+      pings += 1;
+      return aheadMs;
+    };
+    time += aheadMs;
+    createRunner(async () => done, { beatMs: 10, settleMs: 0, store: { ...store, ping } });
+    runner.begin();
+    await expect.poll(() => pings).toBeGreaterThan(3);
+    expect(await read(id)).toMatchObject({ status: 'running', leaseOwner: 'other' });
+    aheadMs = 0;
+    await statusOf(id).toBe('failed');
   });
 
   describe('with four lanes', () => {

@@ -263,6 +263,7 @@ describe.each(testEngines())('jobs on $kind', ({ create }) => {
       ping: async () => {
         if (isDown) throw new Error('the store is away');
         heard.resolve();
+        return 0;
       },
       reapJobs: async (input) => {
         const answer = await store.reapJobs(input);

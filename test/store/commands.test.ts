@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
-import { commands } from '../../src/store/commands.ts';
+import { commandMethods, commands } from '../../src/store/commands.ts';
 
 const folder = new URL('../../src/store/commands/', import.meta.url);
 
@@ -18,4 +18,22 @@ describe('the list of commands', () => {
     }
     expect(declared.sort()).toEqual([...listed.keys()].sort());
   });
+});
+
+it('an account has one long read at a time, and the other commands and accounts do not wait for it', async () => {
+  const ended = Promise.withResolvers<void>();
+  const begun: string[] = [];
+  const store = commandMethods(async (name, _command, input) => {
+    const { accountId = '' }: { accountId?: string } = Object(input);
+    begun.push(`${name} ${accountId}`);
+    if (name === 'sumUsage') await ended.promise;
+  });
+  const sums = ['one', 'one', 'one', 'other'].map((accountId) =>
+    store.sumUsage({ accountId, from: 0, to: 1 }),
+  );
+  await store.owesForJobs('one');
+  await expect.poll(() => begun.toSorted()).toEqual(['owesForJobs ', 'sumUsage one', 'sumUsage other']);
+  ended.resolve();
+  await Promise.all(sums);
+  expect(begun.slice(3)).toEqual(['sumUsage one', 'sumUsage one']);
 });

@@ -29,6 +29,12 @@ export interface PostgresStoreOptions {
   onGroup?: OnGroup;
 }
 
+const clockText = 'select cast(extract(epoch from clock_timestamp()) * 1000 as double precision) as now';
+
+/** Writes a row that is no account's lease. A read would also succeed on a standby, or where nothing can be written. */
+const probeText = `insert into sender_turns (sender, owner, until) values ('', '', 0)
+  on conflict (sender) do update set until = excluded.until`;
+
 const schemaPattern = /^[a-z_][a-z0-9_]{0,39}$/;
 
 /**
@@ -66,10 +72,6 @@ export const openPostgresStore = async ({
       return output;
     }),
   );
-  const ping = (): Promise<void> =>
-    gate.run(async () => {
-      await answered(pool.query('select 1'));
-    });
   return {
     ...methods,
     kind: 'postgres',
@@ -89,8 +91,16 @@ export const openPostgresStore = async ({
       });
       return queued.listen(onQueued);
     },
-    ping,
-    probe: ping,
+    ping: () =>
+      gate.run(async () => {
+        const askedAt = Date.now();
+        const { rows } = await answered(pool.query<{ now: number }>(clockText));
+        return askedAt - (rows[0]?.now ?? askedAt);
+      }),
+    probe: () =>
+      gate.run(async () => {
+        await answered(pool.query(probeText));
+      }),
     close: async () => {
       await Promise.all([gate.close(), listener?.stop()]);
       if (!pool.ending) await pool.end();

@@ -66,6 +66,7 @@ export const openSqliteStore = async ({
     onJobQueued: (listener) => queued.listen(listener),
     ping: async () => {
       await Promise.all([writer.call('ping', undefined), reader.call('ping', undefined)]);
+      return 0;
     },
     probe: async () => {
       await Promise.all([writer.call('probe', undefined), reader.call('ping', undefined)]);

@@ -171,6 +171,16 @@ describe.runIf(hasService('PostgreSQL'))('the PostgreSQL store', () => {
     });
   });
 
+  it('can be read, but takes no new job, while PostgreSQL takes no writes', async () => {
+    const writable = await open();
+    await writable.probe();
+    const options = '?options=-c%20default_transaction_read_only%3Don';
+    const store = await open({ url: postgresUrl + options, directUrl: undefined });
+    // In milliseconds, the clocks of two machines agree to the hour.
+    expect(Math.abs(await store.ping())).toBeLessThan(3_600_000);
+    await expect(store.probe()).rejects.toMatchObject({ reason: 'unavailable' });
+  });
+
   it('does not wait forever for a server that accepts the connection and does not answer', async () => {
     const sockets: Socket[] = [];
     const silent = createServer((socket) => sockets.push(socket)).listen(0, '127.0.0.1');
