@@ -67,7 +67,7 @@ const isInside = async (folder: string, outer: string): Promise<boolean> => {
   return first !== '..' && !isAbsolute(relative(root, inner));
 };
 
-/** Copies the store before the media, so that all media of the copied rows exist. Media without a row do no harm. */
+/** Copies the store before the media, so that all media of the copied rows exist. Nothing would remove others. */
 const copyData = async (config: Config, part: string): Promise<Answer> => {
   const { dataDir, s3 } = config;
   const leads = leadsFolder(dataDir);
@@ -82,7 +82,7 @@ const copyData = async (config: Config, part: string): Promise<Answer> => {
     const { size } = await stat(store);
     const media =
       s3 === null
-        ? await copyFolder({ from: mediaFolder(config), to: join(part, 'media') }, (name) => name !== 'tmp')
+        ? await copyFolder({ from: mediaFolder(config), to: join(part, 'media') }, await ofMedia(store))
         : null;
     // The mark of the folder's first use is copied, but it is not a medium.
     if (media !== null && existsSync(join(part, 'media', markName))) media.files -= 1;
@@ -109,6 +109,16 @@ const copyData = async (config: Config, part: string): Promise<Answer> => {
   }
 };
 
+/** Leaves out unfinished files, and files that are no media of the copied store. Their folders have two letters. */
+const ofMedia = async (store: string): Promise<(name: string) => boolean> => {
+  const { DatabaseSync } = await import('node:sqlite');
+  const database = new DatabaseSync(store, { readOnly: true });
+  const rows = database.prepare('select id from media where removed_at is null').all();
+  database.close();
+  const ids = new Set(rows.map(({ id }) => id));
+  return (name) => name.length === 2 || name === markName || ids.has(name);
+};
+
 /** Leaves out the lock of the profiles and unfinished files. */
 const isFinished = (name: string): boolean => !/^(?:keeper\.lock|next-|building-)/.test(name);
 
@@ -118,12 +128,12 @@ interface Copied {
 }
 
 /**
- * Copies `from` to the new folder `to` with the times of its files, and waits until the disk has them. At the top it
- * copies only names that are `isMeant`. It leaves out files that go meanwhile. Resolves with null if there is no `from`.
+ * Copies what `isMeant` of `from` to the new folder `to` with the times of its files, and waits until the disk has them.
+ * It leaves out files that go meanwhile. Resolves with null if there is no `from`.
  */
 const copyFolder = async (
   { from, to }: { from: string; to: string },
-  isMeant: (name: string) => boolean = () => true,
+  isMeant: (name: string) => boolean,
 ): Promise<Copied | null> => {
   const entries = await ignoreEnoent(readdir(from, { withFileTypes: true }));
   if (entries === null) return null;
@@ -131,7 +141,7 @@ const copyFolder = async (
   const copied: Copied = { files: 0, bytes: 0 };
   for (const entry of entries.filter(({ name }) => isMeant(name))) {
     const paths = { from: join(from, entry.name), to: join(to, entry.name) };
-    const part = entry.isDirectory() ? await copyFolder(paths) : await copyOneFile(paths);
+    const part = entry.isDirectory() ? await copyFolder(paths, isMeant) : await copyOneFile(paths);
     copied.files += part?.files ?? 0;
     copied.bytes += part?.bytes ?? 0;
   }
