@@ -7,7 +7,7 @@ import type { Job, JobKind, Store } from '../store/store.ts';
 export const leaseMs = 30_000;
 const claimAtLeastEveryMs = 5_000;
 const reapBatch = 100;
-/** By a clock that is further ahead, leases would seem to have ended that are renewed in time. */
+/** A clock that is further ahead of the database's is told of. */
 const maxAheadMs = 5_000;
 /** Of the lanes of a kind. */
 const accountShare = 0.75;
@@ -120,10 +120,7 @@ const claimLane = async (
 const createHeartbeat = (options: JobQueueOptions, claim: () => void): (() => Promise<void>) => {
   const { store, clock, log, ending, draining, settleMs = leaseMs / 2 } = options;
   const warn = throttle(600_000, (aheadMs: number) =>
-    log.warn(
-      { aheadMs },
-      "the clock is ahead of the database's, so dead jobs are left to other gateways; set it",
-    ),
+    log.warn({ aheadMs }, "the clock is ahead of the database's; set it"),
   );
   /** Start of the time in which the store has answered every heartbeat; null at first and after a failed one. */
   let answersSince: number | null = null;
@@ -144,7 +141,10 @@ const createHeartbeat = (options: JobQueueOptions, claim: () => void): (() => Pr
     answersSince ??= performance.now();
     const isSettled = performance.now() - answersSince >= settleMs;
     if (aheadMs > maxAheadMs) warn(aheadMs);
-    else if (isSettled && ending.size < reapBatch && !draining.aborted) await reap(options, { now, claim });
+    // By a clock that is ahead, leases of other gateways would seem to have ended that are renewed in time.
+    const reapAt = now - Math.max(0, aheadMs);
+    if (isSettled && ending.size < reapBatch && !draining.aborted)
+      await reap(options, { now: reapAt, claim });
   };
 };
 

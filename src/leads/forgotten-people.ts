@@ -4,7 +4,7 @@ import { sha256 } from '../kit/ids.ts';
 import { unlessAborted } from '../kit/deadline.ts';
 import type { ForgottenListRow, Store } from '../store/store.ts';
 import type { FindForgotten, LeadSource } from './lead-source.ts';
-import { usernameKey } from './query/username-key.ts';
+import { usernameKey } from './query/fold-text.ts';
 
 /**
  * The people who asked to be forgotten. The store has only digests of their names. These are salted, so a precomputed list

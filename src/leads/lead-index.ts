@@ -3,8 +3,7 @@ import { AppError, KnownFault } from '../kit/errors.ts';
 import type { Log } from '../kit/log.ts';
 import { revisionBefore, type ForgottenPeople, type ForgottenSnapshot } from './forgotten-people.ts';
 import { leadFacets, type FindForgotten, type Lead } from './lead-source.ts';
-import { foldingVersion } from './query/fold-text.ts';
-import { usernameKey } from './query/username-key.ts';
+import { foldingVersion, usernameKey } from './query/fold-text.ts';
 
 /** Profiles to import. */
 export interface LeadInput {

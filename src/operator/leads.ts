@@ -9,7 +9,7 @@ import { readColumn, readDefault, readDelimiter, readRejectedLimit } from '../le
 import type { LeadDefaults } from '../leads/lead-fields.ts';
 import type { LeadStats, ImportedProfiles } from '../leads/lead-index.ts';
 import { readUsername } from '../leads/query/check-lead.ts';
-import { usernameKey } from '../leads/query/username-key.ts';
+import { usernameKey } from '../leads/query/fold-text.ts';
 import { timeOrNullOf } from '../operations/answer-fields.ts';
 import type { StoreSettings } from '../store/store-settings.ts';
 import { readField } from './fields.ts';

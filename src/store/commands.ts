@@ -23,8 +23,8 @@ export type CommandMethods = {
 };
 
 /**
- * Makes the methods of a store, which run a command by `call`. Of the long ones an account has one at a time, and all have
- * few: they would else take the connections, or the thread, of everybody.
+ * Makes the methods of a store, which run a command by `call`. Of the long ones an account has one at a time, each of no
+ * account runs once at a time, and all have few turns: they would else take the connections, or the thread, of everybody.
  */
 export const commandMethods = (
   call: (name: CommandName, command: AnyCommand, input: unknown) => Promise<unknown>,
@@ -39,8 +39,8 @@ export const commandMethods = (
     Object.entries<AnyCommand>(commands).map(([name, command]) => {
       const run = (input: unknown) => call(name as CommandName, command, input);
       const runInTurn = (input: unknown) => {
-        const { accountId: owner }: { accountId?: string } = Object(input);
-        return turns.run({ owner }, { signal }, () => run(input));
+        const { accountId }: { accountId?: string | null } = Object(input);
+        return turns.run({ owner: accountId ?? name }, { signal }, () => run(input));
       };
       return [name, command.isLong === true ? runInTurn : run];
     }),

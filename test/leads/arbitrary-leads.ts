@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import type { Lead, LeadQuery } from '../../src/leads/lead-source.ts';
-import { usernameKey } from '../../src/leads/query/username-key.ts';
+import { usernameKey } from '../../src/leads/query/fold-text.ts';
 import { arbitraryCharacters } from './query/arbitrary-characters.ts';
 
 /*

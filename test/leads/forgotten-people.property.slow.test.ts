@@ -6,7 +6,7 @@ import {
   openForgottenPeople,
   type ForgottenPeople,
 } from '../../src/leads/forgotten-people.ts';
-import { usernameKey } from '../../src/leads/query/username-key.ts';
+import { usernameKey } from '../../src/leads/query/fold-text.ts';
 import { testEngines, type TestStore } from '../store/open-test-store.ts';
 
 const { signal } = new AbortController();

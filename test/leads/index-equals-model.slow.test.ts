@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { ImportOutcome } from '../../src/leads/lead-index.ts';
 import type { Lead } from '../../src/leads/lead-source.ts';
 import { compareLeads } from '../../src/leads/query/lead-filters.ts';
-import { usernameKey } from '../../src/leads/query/username-key.ts';
+import { usernameKey } from '../../src/leads/query/fold-text.ts';
 import { arbitraryLead, arbitraryQuery } from './arbitrary-leads.ts';
 import { leadEngines } from './lead-engines.ts';
 import { leadInputOf } from './lead-input-of.ts';

@@ -4,7 +4,7 @@ import { leadFields } from '../../leads/lead-fields.ts';
 import type { Lead } from '../../leads/lead-source.ts';
 import { categoryKey, countryKey } from '../../leads/query/lead-filters.ts';
 import { leadTerms } from '../../leads/query/lead-terms.ts';
-import { usernameKey } from '../../leads/query/username-key.ts';
+import { usernameKey } from '../../leads/query/fold-text.ts';
 import { csvLine } from '../../kit/csv.ts';
 import { exportRows } from '../export-rows.ts';
 import { toCommand } from '../form-command.ts';

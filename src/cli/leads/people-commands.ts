@@ -4,7 +4,7 @@ import { fieldNamed } from '../../leads/import/column-names.ts';
 import { fileProblem } from '../../leads/import/raw-bytes.ts';
 import { LeadIndexError } from '../../leads/lead-index.ts';
 import { readUsername } from '../../leads/query/check-lead.ts';
-import { usernameKey } from '../../leads/query/username-key.ts';
+import { usernameKey } from '../../leads/query/fold-text.ts';
 import { forgetPeople, getLeadStats, loggedPeople, restorePeople, statsView } from '../../operator/leads.ts';
 import type { Session } from '../command.ts';
 import { CommandError } from '../command-error.ts';

@@ -5,9 +5,8 @@ import type { ForgottenPeople, ForgottenSnapshot } from '../forgotten-people.ts'
 import { checkList, toOutcome, type ImportOutcome, type ImportRequest } from '../lead-index.ts';
 import type { Lead, LeadFacets } from '../lead-source.ts';
 import { packLead, unpackLead } from '../lead-fields.ts';
-import { foldingVersion } from '../query/fold-text.ts';
+import { foldingVersion, usernameKey } from '../query/fold-text.ts';
 import { filterTerms, indexTerms } from '../query/index-terms.ts';
-import { usernameKey } from '../query/username-key.ts';
 import { createYieldToLoop } from '../yield-to-loop.ts';
 import { copyIn } from './copy-in.ts';
 import {

@@ -5,7 +5,7 @@ import type { Lead, LeadQuery } from '../lead-source.ts';
 import { packLead, unpackLead } from '../lead-fields.ts';
 import { filterTerms, indexTerms, queryConditions } from '../query/index-terms.ts';
 import { compareLeads } from '../query/lead-filters.ts';
-import { usernameKey } from '../query/username-key.ts';
+import { usernameKey } from '../query/fold-text.ts';
 
 /** Raise this with every change that makes older files unreadable. */
 export const fileFormat = 3;

@@ -1,6 +1,6 @@
 import { ConfigError } from '../../kit/errors.ts';
 import { LeadIndexError } from '../lead-index.ts';
-import { usernameKey } from '../query/username-key.ts';
+import { usernameKey } from '../query/fold-text.ts';
 import { createAskUpstream, isGood, type UpstreamRequest } from './ask-upstream.ts';
 import type { HttpLeadsConfig } from './http-source.ts';
 

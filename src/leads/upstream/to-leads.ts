@@ -4,7 +4,7 @@ import { compareLeads, passesFilters } from '../query/lead-filters.ts';
 import type { Lead, LeadQuery } from '../lead-source.ts';
 import { leadTerms } from '../query/lead-terms.ts';
 import { meetsTerms, queryTerms } from '../query/search-terms.ts';
-import { usernameKey } from '../query/username-key.ts';
+import { usernameKey } from '../query/fold-text.ts';
 import { createYieldToLoop } from '../yield-to-loop.ts';
 
 /** The filters on optional fields. A profile without the field never passes. */

@@ -15,8 +15,11 @@ export interface OpenAiTextOptions {
 /** Answers that may be bulky are streamed, so that the part beyond their limits is never kept. */
 const bulkyOptions = ['logprobs', 'audio'];
 /** OpenAI streams speech as PCM alone. */
-const isSpokenFile = ({ options: { audio } }: TextRequest): boolean =>
-  isJsonObject(audio) && (audio['format'] ?? 'pcm16') !== 'pcm16';
+const isSpokenFile = ({ options: { audio, modalities } }: TextRequest): boolean =>
+  isJsonObject(audio) &&
+  (audio['format'] ?? 'pcm16') !== 'pcm16' &&
+  Array.isArray(modalities) &&
+  modalities.includes('audio');
 /** An answer in one piece is late after this many times the known time of its model, and the usual time. */
 const slowerThanKnown = 4;
 
@@ -34,7 +37,7 @@ export const createOpenAiText = ({ client, counter }: OpenAiTextOptions): TextPr
 
   const mayBeWhole = (request: TextRequest): boolean =>
     request.isWhole &&
-    (isSpokenFile(request) ||
+    ((isSpokenFile(request) && !pace.isStreaming(request.model)) ||
       (pace.longestMs(request) <= longestSilenceMs &&
         !bulkyOptions.some((name) => Boolean(request.options[name]))));
 
@@ -150,6 +153,7 @@ const createAnswerPace = () => {
     forget: (model: string): void => void msPerToken.delete(model),
     /** The model refuses to answer in one piece. */
     mustStream: (model: string): void => void streaming.add(model),
+    isStreaming: (model: string): boolean => streaming.has(model),
   };
 };
 

@@ -48,9 +48,12 @@ export const readConsent = async (
   const signedIn = await readSignIn(form, { ...page, useWallet }, options);
   if (typeof signedIn === 'string') return signedIn;
   const { accountId, keyId } = signedIn;
-  const counted = await options.accountLimiter
-    .consume(accountId, connectionsPerMinute, 'connections')
-    .catch(instead(null, hasCode('rate_limit_exceeded')));
+  // A wallet's are counted before it signs in, with its sign-ins.
+  const counted =
+    'limits' in signedIn &&
+    (await options.accountLimiter
+      .consume(accountId, connectionsPerMinute, 'connections')
+      .catch(instead(null, hasCode('rate_limit_exceeded'))));
   if (counted === null) return 'This account makes too many connections. Try again in a minute.';
   return { accountId, keyId, budgets: { budgetDay, budgetTotal }, askAbove, allowed, servers };
 };

@@ -97,10 +97,12 @@ export const openPostgresStore = async ({
         const { rows } = await answered(pool.query<{ now: number }>(clockText));
         return askedAt - (rows[0]?.now ?? askedAt);
       }),
-    probe: () =>
+    // One at a time: while nothing can be written, each would keep a connection.
+    probe: shareRunning(() =>
       gate.run(async () => {
         await answered(pool.query(probeText));
       }),
+    ),
     close: async () => {
       await Promise.all([gate.close(), listener?.stop()]);
       if (!pool.ending) await pool.end();

@@ -1,4 +1,4 @@
-import { DatabaseError, escapeIdentifier, type PoolClient } from 'pg';
+import { escapeIdentifier, type PoolClient } from 'pg';
 import type { Log } from '../../kit/log.ts';
 import { postgresEngine } from '../migrations/engine.ts';
 import { missingStatements } from '../migrations/migrations.ts';
@@ -11,12 +11,14 @@ interface Connections {
   log: Log;
 }
 
-/** SQLSTATEs of a wrong user, password, database or right. Any other failure may end by itself. */
-const wrongSetting = /^(?:28|3D|42)/;
+/** SQLSTATEs and codes of the system that may end by themselves. */
+const outageCode = /^(?:08|25006|40|53|55P03|57|58|E(?!RR_))/;
+/** Of failures that the client tells without a code. */
+const outageText = /timeout|terminated/i;
 
 /**
- * Migrates the database, and checks its settings and its pooler. Rejects with StoreError: `failed` if a setting is wrong
- * or this version cannot use the database, else `unavailable`.
+ * Migrates the database, and checks its settings and its pooler. Rejects with StoreError: `unavailable` if the same may
+ * work later, else `failed`.
  */
 export const prepareDatabase = async ({ direct, pooled, log }: Connections): Promise<void> => {
   const { schema } = direct;
@@ -32,9 +34,10 @@ export const prepareDatabase = async ({ direct, pooled, log }: Connections): Pro
     const [fault]: unknown[] = cause instanceof AggregateError ? cause.errors : [cause];
     const message = fault instanceof Error ? fault.message : String(fault);
     const isPooler = message.includes('unsupported startup parameter');
-    const isRefused = fault instanceof DatabaseError && wrongSetting.test(fault.code ?? '');
+    const code = fault instanceof Error && 'code' in fault ? String(fault.code) : '';
+    const isOutage = outageCode.test(code) || (code === '' && outageText.test(message));
     throw new StoreError(
-      isPooler || isRefused || fault instanceof StoreError ? 'failed' : 'unavailable',
+      isOutage && !isPooler && !(fault instanceof StoreError) ? 'unavailable' : 'failed',
       `PostgreSQL could not be opened: ${isPooler ? poolerProblem : message}`,
       { cause },
     );

@@ -6,7 +6,7 @@ import { maxProfiles, shuffleIndex } from '../../../bench/leads/world/syllables.
 import { neverTogether, togetherAtTheBottom } from '../../../bench/leads/world/word-lists.ts';
 import type { Lead } from '../../../src/leads/lead-source.ts';
 import { leadTerms } from '../../../src/leads/query/lead-terms.ts';
-import { usernameKey } from '../../../src/leads/query/username-key.ts';
+import { usernameKey } from '../../../src/leads/query/fold-text.ts';
 
 const profiles = createProfiles(1);
 const some = [...firstProfiles(profiles, 10_000)];

@@ -7,7 +7,7 @@ import {
   type LeadIndex,
 } from '../../../src/leads/lead-index.ts';
 import type { Lead } from '../../../src/leads/lead-source.ts';
-import { usernameKey } from '../../../src/leads/query/username-key.ts';
+import { usernameKey } from '../../../src/leads/query/fold-text.ts';
 
 /** A keeper of profiles in memory, which outlives its closing as the real ones do. */
 export interface MemoryKeeper extends LeadIndex {

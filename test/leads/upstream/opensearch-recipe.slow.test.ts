@@ -7,7 +7,7 @@ import { silentLog } from '../../../src/kit/log.ts';
 import type { Lead, LeadQuery, LeadSource } from '../../../src/leads/lead-source.ts';
 import { checkLead } from '../../../src/leads/query/check-lead.ts';
 import { queryProblem } from '../../../src/leads/query/search-terms.ts';
-import { usernameKey } from '../../../src/leads/query/username-key.ts';
+import { usernameKey } from '../../../src/leads/query/fold-text.ts';
 import { createHttpLeads } from '../../../src/leads/upstream/http-leads.ts';
 import { temporaryFolder } from '../../cli/run-cli.ts';
 import { arbitraryLead, arbitraryQuery } from '../arbitrary-leads.ts';

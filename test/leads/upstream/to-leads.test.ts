@@ -4,7 +4,7 @@ import { checkLead } from '../../../src/leads/query/check-lead.ts';
 import type { Lead } from '../../../src/leads/lead-source.ts';
 import { createReferenceSearch } from '../reference-search.ts';
 import { toLeads } from '../../../src/leads/upstream/to-leads.ts';
-import { usernameKey } from '../../../src/leads/query/username-key.ts';
+import { usernameKey } from '../../../src/leads/query/fold-text.ts';
 import { buildLead } from '../build-lead.ts';
 import { arbitraryLeads, arbitraryQuery } from '../arbitrary-leads.ts';
 

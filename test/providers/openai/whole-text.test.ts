@@ -78,10 +78,25 @@ describe('an answer that nobody reads before its end', () => {
   });
 
   it('is asked for in one piece at once where it is spoken into a file, which OpenAI does not stream', async () => {
-    for (const format of ['wav', 'pcm16', null]) {
-      await told(createText(), { ...whole, options: { audio: { voice: 'alloy', format } } });
-      expect(used.stub.requests.at(-1)?.body).toMatchObject({ stream: format !== 'wav' });
+    const spoken = (format: string | null, modalities = ['text', 'audio']): TextRequest => ({
+      ...whole,
+      options: { audio: { voice: 'alloy', format }, modalities },
+    });
+    for (const request of [spoken('pcm16'), spoken(null), spoken('wav', ['text'])]) {
+      await told(createText(), request);
+      expect(used.stub.requests.at(-1)?.body).toMatchObject({ stream: true });
     }
+    const text = createText();
+    await told(text, spoken('wav'));
+    expect(used.stub.requests.at(-1)?.body).toMatchObject({ stream: false });
+    used.stub.script({ kind: 'error', status: 400, message: 'Audio output requires stream: true' });
+    await told(text, spoken('wav'));
+    await told(text, spoken('wav'));
+    expect(used.stub.requests.slice(-3).map(({ body }) => body)).toMatchObject([
+      { stream: false },
+      { stream: true },
+      { stream: true },
+    ]);
   });
 
   it('is read as a stream from an upstream that streams all the same', async () => {

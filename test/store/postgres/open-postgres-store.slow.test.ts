@@ -162,12 +162,14 @@ describe.runIf(hasService('PostgreSQL'))('the PostgreSQL store', () => {
     });
   });
 
-  it('says that a setting is wrong if the server has no such database', async () => {
-    const other = new URL(postgresUrl);
-    other.pathname = `/${schema}`;
-    await expect(open({ url: other.href, directUrl: undefined })).rejects.toMatchObject({
+  it.each([
+    ['/no_such_database', '', 'does not exist'],
+    ['/test', '?options=-c%20statement_timeout%3Dlong', 'statement_timeout'],
+  ])('says that a setting is wrong if the server refuses %s%s', async (pathname, search, message) => {
+    const { href: url } = Object.assign(new URL(postgresUrl), { pathname, search });
+    await expect(open({ url, directUrl: undefined })).rejects.toMatchObject({
       reason: 'failed',
-      message: expect.stringContaining('does not exist'),
+      message: expect.stringContaining(message),
     });
   });
 
@@ -179,6 +181,12 @@ describe.runIf(hasService('PostgreSQL'))('the PostgreSQL store', () => {
     // In milliseconds, the clocks of two machines agree to the hour.
     expect(Math.abs(await store.ping())).toBeLessThan(3_600_000);
     await expect(store.probe()).rejects.toMatchObject({ reason: 'unavailable' });
+  });
+
+  it('asks once whether it can be written, however many want to know', async () => {
+    const store = await open();
+    expect(store.probe()).toBe(store.probe());
+    await store.probe();
   });
 
   it('does not wait forever for a server that accepts the connection and does not answer', async () => {
