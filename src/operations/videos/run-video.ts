@@ -166,7 +166,7 @@ const untilDone = async (
 ): Promise<void> => {
   const { signal } = context;
   let noted = { progress: job.progress, at: clock.now() };
-  let deaf: { isUnknown: boolean | null; ms: number } = { isUnknown: null, ms: 0 };
+  let deaf: { isUnknown: boolean | null; since: number } = { isUnknown: null, since: 0 };
   for (let waitMs = firstPollMs; ; waitMs = Math.min(waitMs * 1.3, slowestPollMs)) {
     const report = await ask(handle, signal);
     const now = clock.now();
@@ -174,9 +174,9 @@ const untilDone = async (
     if (report.state === 'failed') throw report.error;
     if (report.state === 'unheard') {
       const isUnknown = report.error.failure === 'fatal';
-      if (deaf.isUnknown !== isUnknown) deaf = { isUnknown, ms: 0 };
+      if (deaf.isUnknown !== isUnknown) deaf = { isUnknown, since: now };
       log.debug({ ...report.error.facts(), jobId: job.id }, 'an upstream did not tell of a video task');
-      if (deaf.ms >= (isUnknown ? unknownMs : outageMs)) throw report.error;
+      if (now - deaf.since >= (isUnknown ? unknownMs : outageMs)) throw report.error;
     } else {
       deaf.isUnknown = null;
       const progress = Math.min(Math.max(Math.floor(report.progress ?? 0), 0), 99);
@@ -187,8 +187,6 @@ const untilDone = async (
     }
     if (now >= job.deadlineAt)
       throw new ProviderError('the upstream did not finish the video in time', { failure: 'ambiguous' });
-    // By the clock, a machine that slept would have waited.
-    deaf.ms += waitMs;
     await pause(waitMs, signal);
     signal.throwIfAborted();
   }
