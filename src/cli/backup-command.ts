@@ -112,9 +112,8 @@ const copyData = async (config: Config, part: string): Promise<Answer> => {
 /** Leaves out unfinished files, and files that are no media of the copied store. Their folders have two letters. */
 const ofMedia = async (store: string): Promise<(name: string) => boolean> => {
   const { DatabaseSync } = await import('node:sqlite');
-  const database = new DatabaseSync(store, { readOnly: true });
+  using database = new DatabaseSync(store, { readOnly: true });
   const rows = database.prepare('select id from media where removed_at is null').all();
-  database.close();
   const ids = new Set(rows.map(({ id }) => id));
   return (name) => name.length === 2 || name === markName || ids.has(name);
 };

@@ -2,6 +2,7 @@
 export type Nano = bigint;
 
 export const nanoPerUsd: Nano = 1_000_000_000n;
+export const nanoDecimals = 9;
 
 /** An exact rate in USD per million units: `unscaled / 10^scale`. */
 export interface Rate {
@@ -32,7 +33,7 @@ export const formatDecimal = (amount: bigint, decimals: number): string => {
 };
 
 /** Formats nano-dollars for the wire. */
-export const formatUsd = (amount: Nano): string => formatDecimal(amount, 9);
+export const formatUsd = (amount: Nano): string => formatDecimal(amount, nanoDecimals);
 
 /** Parses a non-negative rate such as `"0.175"` USD per million. Throws RangeError on another form. */
 export const parseRate = (text: string): Rate => {

@@ -31,8 +31,16 @@ import { answerTextJob, isStreamed, textTask } from '../chat/answer-text-job.ts'
 const itemsOf = ({ input }: ResponseInput) =>
   typeof input === 'string' ? [{ role: 'user', content: input }] : input;
 
-/** Returns the size of a request that refers to no earlier response. */
-const sizeOf = (request: ResponseInput) => {
+const measured = new WeakMap<ResponseInput, ReturnType<typeof measure>>();
+
+/** Returns the size of a request that refers to no earlier response. It is measured once, for the quote and the check. */
+const sizeOf = (request: ResponseInput): ReturnType<typeof measure> => {
+  const size = measured.get(request) ?? measure(request);
+  measured.set(request, size);
+  return size;
+};
+
+const measure = (request: ResponseInput) => {
   const placed = itemsOf(request).map((item, index) => ({ item, param: `input.${index}` }));
   const messages = toMessages(placed, request.instructions ?? null);
   const promptTokens = promptTokensUpperBound({ messages, options: toChatOptions(request) }, 0);

@@ -1,5 +1,5 @@
 import { withPurpose } from '../../kit/call-purpose.ts';
-import { nanoPerUsd, type Nano } from '../../kit/money.ts';
+import { nanoDecimals, nanoPerUsd, type Nano } from '../../kit/money.ts';
 import type { UptoTerms } from '../wire/challenge.ts';
 import type { Payment, Risk, VerifyPaymentOutcome } from '../../store/store.ts';
 
@@ -99,8 +99,6 @@ export interface UptoSale {
 
 export const uptoTermsOf = (sale: UptoSale | undefined): UptoTerms | null =>
   sale === undefined ? null : { workSeconds: Math.ceil(sale.longestMs / 1_000) };
-
-const nanoDecimals = 9;
 
 /** Rounds up to the asset's smallest unit, at most `most`, which the buyer signed. Throws RangeError below zero. */
 export const toChargedUnits = (

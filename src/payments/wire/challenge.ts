@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { AppError } from '../../kit/errors.ts';
-import { formatUsd, type Nano } from '../../kit/money.ts';
+import { formatUsd, nanoDecimals, type Nano } from '../../kit/money.ts';
 import {
   encodeBase64Json,
   type Extensions,
@@ -68,7 +68,6 @@ const maxCached = 512;
 /** The `error` of terms for a request without payment. */
 export const nothingWrong = 'Payment required';
 
-const nanoDecimals = 9;
 /** The store keeps amounts in 64 bits: at 18 decimals 9.22 USD. */
 const maxAmount = 2n ** 63n - 1n;
 
