@@ -120,8 +120,8 @@ test('a backup that a signal ends leaves nothing behind', async () => {
   const backups = join(folder, 'backups');
   await mkdir(backups);
   await mkdir(join(folder, 'data', 'media'));
-  // Copying a pipe waits for its writer.
-  execFileSync('mkfifo', [join(folder, 'data', 'media', 'pipe')]);
+  // Copying a pipe waits for its writer. It has the name of a folder of media, as other names are left out.
+  execFileSync('mkfifo', [join(folder, 'data', 'media', 'ab')]);
   const copying = spawn(process.execPath, [...cliArguments, 'backup', join(backups, 'monday')], {
     env: environment,
     stdio: 'ignore',
