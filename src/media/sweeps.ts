@@ -12,8 +12,8 @@ const leftoverAgeMs = 24 * 3_600_000;
 const checkMs = 30_000;
 /** Videos made here are recognised for this long, far longer than they can be downloaded. */
 const madeClipKeptMs = 30 * 24 * 3_600_000;
-/** As long as the idempotency key of a search, by which its answer is given again. */
-const foundProfilesKeptMs = 48 * 3_600_000;
+/** As long as the idempotency key of a search or tool call, by which its answer is given again. */
+const resultsKeptMs = 48 * 3_600_000;
 const rowBatch = 1_000;
 const maxRowBatches = 100;
 
@@ -28,7 +28,7 @@ export interface SweepsOptions {
     | 'sweepOAuthRecords'
     | 'sweepAskedCalls'
     | 'sweepConsoleSessions'
-    | 'forgetFoundProfiles'
+    | 'forgetResults'
     | 'tellLowBalances'
   >;
   files: Pick<MediaFiles, 'place' | 'remove' | 'removeLeftovers' | 'check' | 'usedSince'>;
@@ -94,8 +94,8 @@ export const createSweeps = ({
         'telling of low balances': store.tellLowBalances,
         'removing sessions of the console': store.sweepConsoleSessions,
       }).map(([what, sweep]) => everyRows(sweepEveryMs, what, (limit) => sweep({ now: clock.now(), limit }))),
-      everyRows(sweepEveryMs, 'forgetting profiles that were found', (limit) =>
-        store.forgetFoundProfiles({ endedBefore: clock.now() - foundProfilesKeptMs, limit }),
+      everyRows(sweepEveryMs, 'forgetting what searches and tools found', (limit) =>
+        store.forgetResults({ endedBefore: clock.now() - resultsKeptMs, limit }),
       ),
       everyRows(leftoversEveryMs, 'forgetting videos that were made here', (limit) =>
         store.sweepMadeClips({ madeBefore: clock.now() - madeClipKeptMs, limit }),

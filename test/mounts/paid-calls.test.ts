@@ -133,6 +133,20 @@ describe('terms that a tool repeats as its caller gave them', () => {
 });
 
 describe('a call that was paid', () => {
+  it('is repeated as long as its result is kept, and then said to be gone, with what it cost', async () => {
+    const { gateway, calls, ask } = await start(() => done);
+    const [, repeated] = [await ask('same'), await ask('same')];
+    expect(await repeated.json()).toEqual(done.body.result);
+    await gateway.services.store.forgetResults({ endedBefore: Date.now() + 60_000, limit: 10 });
+    const late = await ask('same');
+    expect([late.status, late.headers.get('x-causeway-charge-usd'), await late.json()]).toMatchObject([
+      410,
+      '0.02',
+      { error: { code: 'content_expired' } },
+    ]);
+    expect(calls).toHaveLength(1);
+  });
+
   it('is uncharged and never paid again when no answer comes', async () => {
     const { gateway, calls, ask, bought } = await start((call) => (isPaid(call) ? null : asks));
     for (let times = 0; times < 2; times += 1) {

@@ -47,17 +47,17 @@ describe.each(testEngines())('searches that the balance pays, on $kind', ({ crea
     await assertSoundBooks(store);
   });
 
-  it('lose their profiles some time after their end, and other jobs keep their results', async () => {
+  it('lose their profiles some time after their end, as tools lose their results, and other jobs keep theirs', async () => {
     const { store } = testStore;
     const owner = await addAccount(store);
-    const jobs = [runningJob(owner, search), runningJob(owner, search), runningJob(owner)];
+    const jobs = [search, { kind: 'tool' } as const, {}].map((kind) => runningJob(owner, kind));
     for (const [index, job] of jobs.entries()) {
       await store.openJob(opening(job));
       await store.finishJob(finishing(job.id, { now: start + index }));
     }
     const resultsOf = () =>
       Promise.all(jobs.map(async ({ id }) => (await store.getJob({ id, ...owner }))?.result ?? null));
-    const forget = (endedBefore: number) => store.forgetFoundProfiles({ endedBefore, limit: 5 });
+    const forget = (endedBefore: number) => store.forgetResults({ endedBefore, limit: 5 });
     const kept = '{"answer":42}';
     expect([await forget(start + 1), await resultsOf()]).toEqual([1, [null, kept, kept]]);
     expect([await forget(start + 9), await resultsOf()]).toEqual([1, [null, null, kept]]);

@@ -123,7 +123,7 @@ const plans: Plan[] = [
   { command: 'sweepMadeClips', input: {}, indexes: [/made_clips_by_age/] },
   { command: 'claimJobs', input: { kind: 'image' }, found: [], indexes: [/jobs_in_queue/] },
   { command: 'reapJobs', input: { limit: 5 }, indexes: [/jobs_by_lease/, /jobs_in_queue_by_deadline/] },
-  { command: 'forgetFoundProfiles', input: {}, indexes: [/jobs_with_found_profiles/] },
+  { command: 'forgetResults', input: {}, indexes: [/jobs_with_brief_results/] },
   { command: 'countActiveJobs', input: {}, found: [{ active: 0n }], indexes: [/jobs_active/] },
   {
     command: 'openJob',

@@ -15,20 +15,20 @@ describe.each(testEngines())('calls of mounted tools on $kind', ({ create }) => 
 
   it('are summed up by tool, with failures, nearest ranks of their durations, income, and what was paid for them', async () => {
     const owner = await addAccount(store);
-    const call = async (model: string, tookMs: number, result: object, charge: bigint, at = start) => {
+    const call = async (model: string, tookMs: number, metadata: object, charge: bigint, at = start) => {
       const job = runningJob(owner, { kind: 'tool', model });
       await openJob(store, opening(job, { now: at, hold: 100n }));
-      await store.finishJob(finishing(job.id, { charge, now: at + tookMs, result: JSON.stringify(result) }));
+      const ended = { charge, now: at + tookMs, metadata: JSON.stringify(metadata) };
+      await store.finishJob(finishing(job.id, ended));
       return job.id;
     };
     const buy = (jobId: string, request: string, price: bigint) =>
       store.recordBoughtPayment(
         bought(`${jobId} ${request}`, { jobId, request: `${jobId} ${request}`, price }),
       );
-    const text = (said: string) => ({ content: [{ type: 'text', text: said }] });
-    const sold = await call('files__a', 10, text('{"isError":true}'), 5n);
-    await call('files__a', 30, { ...text('ok'), structuredContent: { a: 1, isError: true } }, 5n);
-    const lost = await call('files__a', 20, { ...text('no'), isError: true }, 0n);
+    const sold = await call('files__a', 10, {}, 5n);
+    await call('files__a', 30, { bill: { units: { rows: 1 } } }, 5n);
+    const lost = await call('files__a', 20, { isError: true }, 0n);
     for (const [id, price] of [
       [sold, 3n],
       [lost, 2n],
@@ -44,7 +44,7 @@ describe.each(testEngines())('calls of mounted tools on $kind', ({ create }) => 
       checkAt: null,
       now: start,
     });
-    await call('files__b', 7, text('ok'), 1n);
+    await call('files__b', 7, {}, 1n);
     const { payment } = await store.reservePayment(newPayment({ accountId: owner.accountId, credit: 100n }));
     const unpaid = runningJob(owner, { kind: 'tool', model: 'files__c' });
     await openJob(
@@ -53,7 +53,7 @@ describe.each(testEngines())('calls of mounted tools on $kind', ({ create }) => 
     );
     await store.finishJob(finishing(unpaid.id, { charge: 9n, now: start + 8, result: '{}' }));
     await buy(unpaid.id, 'taken', 4n);
-    await call('files__b', 9, text('late'), 1n, start + 1_000);
+    await call('files__b', 9, {}, 1n, start + 1_000);
     expect(await store.sumToolCalls({ from: start, to: start + 1_000 })).toEqual([
       { model: 'files__a', calls: 3, errors: 1, p50Ms: 20, p95Ms: 30, income: 10n, cost: 5n, loss: 2n },
       { model: 'files__b', calls: 1, errors: 0, p50Ms: 7, p95Ms: 7, income: 1n, cost: 0n, loss: 0n },

@@ -126,7 +126,9 @@ export const toJobError = (job: Job, headers: Record<string, string>): AppError 
 export const keptAnswer = (job: Job, headers: Record<string, string>, goesOn: string): string => {
   if (!isTerminal(job))
     throw new AppError('request_timeout', goesOn, { headers: { ...headers, 'x-should-retry': 'false' } });
-  if (job.status === 'failed' || job.result === null) throw toJobError(job, headers);
+  if (job.status === 'failed') throw toJobError(job, headers);
+  if (job.result === null)
+    throw new AppError('content_expired', 'The answer was kept for its time and is gone.', { headers });
   return job.result;
 };
 

@@ -54,7 +54,13 @@ export const createRunTool =
         const bill = billOf(outcome.result, tool);
         if (typeof bill !== 'string') return { status: 'done', result: outcome.result, media: [], ...bill };
         log.warn({ server: tool.server, tool: tool.tool, problem: bill }, 'an answer of a tool was withheld');
-        return { status: 'done', result: failedResult(bill), charge: 0n, media: [], metadata: {} };
+        return {
+          status: 'done',
+          result: failedResult(bill),
+          charge: 0n,
+          media: [],
+          metadata: { isError: true },
+        };
       }
       case 'unsent':
         return {
@@ -74,13 +80,12 @@ const withoutRows =
 const billOf = (
   result: JsonObject,
   { definition, price, rows }: ToolWork['tool'],
-): { charge: Nano; metadata: { bill?: ChargedUnits } } | string => {
-  const isError = result['isError'] === true;
+): { charge: Nano; metadata: { bill?: ChargedUnits; isError?: true } } | string => {
+  if (result['isError'] === true) return { charge: 0n, metadata: { isError: true } };
   // Clients throw where a tool does not answer as it says that it does.
-  if (!isError && definition.outputSchema !== undefined && result['structuredContent'] === undefined)
-    return wrongForm;
-  if (rows === null) return { charge: isError ? 0n : price, metadata: {} };
-  const count = isError ? 0 : takeRows(result, rows);
+  if (definition.outputSchema !== undefined && result['structuredContent'] === undefined) return wrongForm;
+  if (rows === null) return { charge: price, metadata: {} };
+  const count = takeRows(result, rows);
   if (count === null) return withoutRows;
   const bill = { units: { rows: count }, rate: { unit: 'row', price_usd: formatUsd(rows.each) } };
   return { charge: rows.each * BigInt(count), metadata: { bill } };

@@ -62,8 +62,8 @@ const toolSumFields = {
 export type ToolSum = RowOf<typeof toolSumFields>;
 
 /**
- * Sums up calls of mounted tools from `from` (inclusive) to `to` (exclusive). `isError` is the last member of a stored
- * result, so that no text of a tool looks like it. A percentile is the nearest rank.
+ * Sums up calls of mounted tools from `from` (inclusive) to `to` (exclusive). No text of a tool is in the metadata of its
+ * jobs. A percentile is the nearest rank.
  */
 export const sumToolCalls = read({
   isLong: true,
@@ -72,7 +72,7 @@ export const sumToolCalls = read({
       min(case when place * 100 >= calls * 95 then took end) as p95_ms, cast(sum(paid) as bigint) as income,
       cast(sum(cost) as bigint) as cost, cast(sum(case when paid = 0 then cost else 0 end) as bigint) as loss
     from (select j.model, j.finished_at - j.created_at as took, ${paidOfHold} as paid,
-        case when j.status = 'failed' or j.result like '%,"isError":true}' then 1 else 0 end as failed,
+        case when j.status = 'failed' or j.metadata like '%"isError":true%' then 1 else 0 end as failed,
         (select cast(coalesce(sum(b.price), 0) as bigint) from bought_payments b
           where b.job_id = j.id and b.state <> 'unused') as cost,
         row_number() over (partition by j.model order by j.finished_at - j.created_at) as place,
@@ -304,10 +304,13 @@ export const reapJobs = writeTransaction(
   { queuesJobs: ({ requeued }) => requeued.length > 0 },
 );
 
-/** Deletes up to `limit` results of searches that ended before `endedBefore`: they name people. Returns how many. */
-export const forgetFoundProfiles = write({
+/**
+ * Deletes up to `limit` results of searches, which name people, and of tools, which may be large, that ended before
+ * `endedBefore`. Returns how many.
+ */
+export const forgetResults = write({
   text: ({ lockFreeRows }) => `with over as (
-      select id from jobs where kind = 'search' and result is not null and finished_at < $1
+      select id from jobs where kind in ('search', 'tool') and result is not null and finished_at < $1
       order by finished_at limit $2 ${lockFreeRows}
     )
     update jobs set result = null where id in (select id from over) returning 1 as removed`,

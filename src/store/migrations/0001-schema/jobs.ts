@@ -41,7 +41,7 @@ const jobTable = ({ int64, id, tableEnd }: Engine): string[] => [
   `create index jobs_of_account_in_queue on jobs (account_id, kind, turn) where status = 'queued'`,
   `create index jobs_in_queue_by_deadline on jobs (deadline_at) where status = 'queued'`,
   `create index jobs_active on jobs (account_id, kind) where status in ('queued', 'running')`,
-  `create index jobs_with_found_profiles on jobs (finished_at) where kind = 'search' and result is not null`,
+  `create index jobs_with_brief_results on jobs (finished_at) where kind in ('search', 'tool') and result is not null`,
   `create index tool_jobs_by_age on jobs (created_at) where kind = 'tool'`,
   `create index jobs_by_lease on jobs (lease_until) where status = 'running'`,
 ];
