@@ -64,7 +64,7 @@ interface RunningJob extends LiveJob {
   readonly lane: JobKind | null;
 }
 
-interface RunnerState extends JobRunnerOptions, Pick<JobQueueOptions, 'owner' | 'ending'> {
+interface RunnerState extends JobRunnerOptions, Pick<JobQueueOptions, 'owner' | 'ending' | 'leaseClock'> {
   running: Map<string, RunningJob>;
   draining: AbortController;
 }
@@ -74,8 +74,10 @@ interface RunnerState extends JobRunnerOptions, Pick<JobQueueOptions, 'owner' | 
  * renews the leases. A job that loses its lease is aborted here, and ended by the process that reaps it.
  */
 export const createJobRunner = (options: JobRunnerOptions) => {
+  const leaseClock = { aheadMs: 0, now: () => options.clock.now() - leaseClock.aheadMs };
   const state: RunnerState = {
     ...options,
+    leaseClock,
     owner: randomUUID(),
     running: new Map(),
     ending: new Map(),
@@ -96,7 +98,8 @@ export const createJobRunner = (options: JobRunnerOptions) => {
   let stopListening = (): void => undefined;
 
   return {
-    /** The lease owner, for jobs opened as `running`. */
+    /** The lease of a job that is opened as `running`. */
+    newLease: () => ({ leaseOwner: owner, leaseUntil: leaseClock.now() + leaseMs }),
     owner,
     /**
      * Runs a job that was opened as `running` under this owner, also if nobody listens any more. `work` is passed to the
@@ -296,8 +299,8 @@ const cancel = async (
   state: RunnerState,
   { id, accountId }: Pick<Job, 'id' | 'accountId'>,
 ): Promise<Job | null> => {
-  const { store, clock, owner, ending } = state;
-  const job = await store.withdrawJob({ id, accountId, owner, leaseUntil: clock.now() + leaseMs });
+  const { store, leaseClock, owner, ending } = state;
+  const job = await store.withdrawJob({ id, accountId, owner, leaseUntil: leaseClock.now() + leaseMs });
   if (job === null) return null;
   const ended = end(state, job, { status: 'failed', error: cancelled, metadata: {} });
   ending.set(id, ended);
@@ -306,7 +309,7 @@ const cancel = async (
 
 /** Aborts jobs, gives each time to write its end, and releases it, so that another process can take it at once. */
 const cut = async (
-  { store, clock, log, owner, running }: RunnerState,
+  { store, leaseClock, log, owner, running }: RunnerState,
   isMeant: (job: RunningJob) => boolean,
   graceMs = lastWordsMs,
 ): Promise<void> => {
@@ -315,7 +318,7 @@ const cut = async (
     await Promise.race([Promise.allSettled([finished]), pause(graceMs)]);
     try {
       const released = await store.releaseJobs({ owner, ids: [id] });
-      if (released.length === 0) await store.renewLeases({ owner, ids: [id], leaseUntil: clock.now() });
+      if (released.length === 0) await store.renewLeases({ owner, ids: [id], leaseUntil: leaseClock.now() });
     } catch (error) {
       log.warn({ err: error }, 'releasing a lease failed; it will expire');
     }

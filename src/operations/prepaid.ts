@@ -7,7 +7,6 @@ import { paymentInProgress } from '../payments/sale/answers.ts';
 import { periodEnd, type Budget, shortBudget } from '../rules/key-limits.ts';
 import { accountLimits } from '../accounts/catalog/catalog.ts';
 import { newId, sha256 } from '../kit/ids.ts';
-import { leaseMs } from '../jobs/job-queue.ts';
 import { isTerminal } from '../jobs/public-job.ts';
 import { canonicalJson } from '../kit/json.ts';
 import type { RateLeft } from '../limits/minute-limit.ts';
@@ -54,8 +53,7 @@ export const runningJob = (
     accountId: caller.accountId,
     keyId: caller.keyId,
     status: 'running',
-    leaseOwner: jobs.owner,
-    leaseUntil: now + leaseMs,
+    ...jobs.newLease(),
     maxAttempts: 1,
     deadlineAt: now + deadlineMs,
     request: '',

@@ -163,6 +163,20 @@ describe.each(testEngines())('the queue of a process on $kind', ({ create }) => 
     await statusOf(id).toBe('failed');
   });
 
+  it('a gateway whose clock is behind has leases by the clock of the database, from the first job on', async () => {
+    const behindMs = leaseMs + 10_000;
+    const ping = async (): Promise<number> => -behindMs;
+    const running = Promise.withResolvers<void>();
+    createRunner(() => running.promise.then(() => done), { store: { ...store, ping } });
+    const id = await queue();
+    runner.begin();
+    await statusOf(id).toBe('running');
+    expect(await read(id)).toMatchObject({ leaseUntil: start + behindMs + leaseMs });
+    expect(runner.newLease()).toEqual({ leaseOwner: runner.owner, leaseUntil: start + behindMs + leaseMs });
+    running.resolve();
+    await statusOf(id).toBe('done');
+  });
+
   describe('with four lanes', () => {
     let started: string[];
     let finish: () => void;
