@@ -5,6 +5,7 @@ import type { Job, JobKind, Store } from '../store/store.ts';
 
 /** A worker counts as dead this long after its last heartbeat. */
 export const leaseMs = 30_000;
+export const defaultBeatMs = leaseMs / 6;
 const reapBatch = 100;
 /** A clock that is further from the database's is told of. */
 const maxSkewMs = 5_000;
@@ -42,7 +43,7 @@ export interface JobQueueOptions {
 
 /** Takes jobs of the store under leases, keeps the leases, and takes over jobs whose worker died. */
 export const createJobQueue = (options: JobQueueOptions) => {
-  const { log, draining, beatMs = leaseMs / 6 } = options;
+  const { log, draining, beatMs = defaultBeatMs } = options;
   let isClaiming = false;
   let isClaimWanted = false;
   let claiming: Promise<void> = Promise.resolve();

@@ -9,7 +9,7 @@ import { endedJobRecord } from '../store/commands/job-table.ts';
 import type { Job, JobKind } from '../store/store.ts';
 import type { Executor, ExecutorContext, JobEvent, JobOutcome } from './executor.ts';
 import { createJobFeed, type JobFeed } from './job-feed.ts';
-import { createJobQueue, leaseMs, type JobQueueOptions } from './job-queue.ts';
+import { createJobQueue, defaultBeatMs, leaseMs, type JobQueueOptions } from './job-queue.ts';
 import { isTerminal, toWebhookEvent } from './public-job.ts';
 import { unserved } from './provider-failure.ts';
 import { callWithin } from '../kit/deadline.ts';
@@ -144,7 +144,7 @@ const launch = (
   job: Job,
   { lane, work, onEnd }: { lane: JobKind | null; work?: unknown; onEnd?: () => void },
 ): LiveJob => {
-  const { store, log, owner, running, draining } = state;
+  const { store, log, owner, running, draining, beatMs = defaultBeatMs } = state;
   const abort = new AbortController();
   const feed = createJobFeed<JobEvent>();
   // The webhook event of the job's end shows the progress that the job's row has.
@@ -166,6 +166,8 @@ const launch = (
   const runToEnd = async (): Promise<KnownJob> => {
     const outcome = await attempt(state, job, context);
     if (outcome.status !== 'queued') return end(state, { ...job, progress }, outcome);
+    // A route that cannot serve this one job does not rest, and would be asked in vain again at once.
+    await pause(beatMs, draining.signal);
     const giveBack = (): Promise<boolean> => {
       // This process may have claimed it again.
       if (running.get(job.id) !== live) throw new LeaseLostError(job.id);
