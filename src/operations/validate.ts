@@ -1,4 +1,4 @@
-import { isJsonObject, jsonExcess } from '../kit/json.ts';
+import { isJsonObject, jsonExcess, type JsonObject } from '../kit/json.ts';
 import { AppError, type ValidationIssue } from '../kit/errors.ts';
 import { nearestName } from '../kit/text.ts';
 import type { Call } from './call.ts';
@@ -33,7 +33,7 @@ export const validate = <Input>(
   if (excess !== null) throw new AppError('payload_too_large', `The request has ${excess}. Send less.`);
   const { input, toolInput = input } = operation;
   const parsed = (transport === 'mcp' ? toolInput : input).safeParse(raw, { reportInput: true });
-  const unknown = unknownFields(operation, raw, transport);
+  const unknown = unknownFields(operation, { raw, taken: parsed.data, transport });
   if (parsed.success && unknown.length === 0) return parsed.data;
   const named = new Set<unknown>(unknown.map(({ path: [name] }) => name));
   const others = parsed.success ? [] : fieldIssues(parsed.error.issues);
@@ -48,16 +48,48 @@ export const validate = <Input>(
  * Finds the unknown fields that are refused. Over MCP, and where an operation is strict, these are all: a model guesses
  * names, and takes an answer for the one that it asked for.
  */
-const unknownFields = (operation: Validated, raw: unknown, transport: Call['transport']): FieldIssue[] => {
+const unknownFields = (
+  operation: Validated,
+  { raw, taken, transport }: { raw: unknown; taken: unknown; transport: Call['transport'] },
+): FieldIssue[] => {
   const { input, otherNames, rest, sale } = operation;
   const refusesAll = transport === 'mcp' || rest.isStrict === true;
   if (!(input instanceof z.ZodObject && isJsonObject(raw) && (refusesAll || refusesSlips(operation))))
     return [];
   const known = Object.keys(input.shape);
   if (transport === 'mcp' && rulesOf(sale).isPrepaid) known.push('idempotency_key');
+  return [
+    ...unknownMembers(raw, { known, otherNames, refusesAll, most: maxCompared }),
+    ...(refusesSlips(operation) ? droppedMembers(raw, taken, refusesAll) : []),
+  ];
+};
+
+/** Finds those within the fields of a request that a schema took: it kept the members that it knows, and their defaults. */
+const droppedMembers = (raw: unknown, taken: unknown, refusesAll: boolean): FieldIssue[] => {
+  if (typeof raw !== 'object' || typeof taken !== 'object' || raw === taken) return [];
+  return Object.entries(taken ?? {}).flatMap(([name, kept]) => {
+    const sent: unknown = Reflect.get(raw ?? {}, name);
+    const rules = { known: Object.keys(Object(kept)), refusesAll, most: maxIssues };
+    const own = isJsonObject(sent) && isJsonObject(kept) ? unknownMembers(sent, rules) : [];
+    const key = Array.isArray(taken) ? Number(name) : name;
+    const found = [...own, ...droppedMembers(sent, kept, refusesAll)];
+    return found.map(({ path, ...issue }) => ({ path: [key, ...path], ...issue }));
+  });
+};
+
+interface Comparison extends Pick<Validated, 'otherNames'> {
+  known: readonly string[];
+  refusesAll: boolean;
+  most: number;
+}
+
+const unknownMembers = (
+  raw: JsonObject,
+  { known, otherNames, refusesAll, most }: Comparison,
+): FieldIssue[] => {
   const comparable = known.filter(({ length }) => length > longestShort);
   const unknown = Object.keys(raw).filter((name) => !known.includes(name));
-  return unknown.slice(0, maxCompared).flatMap((name) => {
+  return unknown.slice(0, most).flatMap((name) => {
     const lower = name.toLowerCase();
     const near = known.includes(lower) ? lower : nearestName(lower, comparable, maxEdits);
     const meant = near === null ? (otherNames?.get(lower) ?? []) : [near];

@@ -250,6 +250,29 @@ describe('a field that is not known', () => {
   });
 
   it.each([
+    [{ Role: 'reference_image' }, {}, 'content.1.Role', 'role'],
+    [{ rol: 'reference_image' }, {}, 'content.1.rol', 'role'],
+    [{}, { URL: 'x' }, 'content.1.image_url.URL', 'url'],
+  ])(
+    'within a part of a video is refused where it is like a known one: %j %j',
+    (part, medium, param, meant) => {
+      const url = 'https://example.com/a.png';
+      const image = { type: 'image_url', image_url: { url, detail: 'high', ...medium }, ...part };
+      const request = { model: 'm', content: [{ type: 'text', text: 'x', lang: 'en' }, image] };
+      const { message, issues } = refusalOf('create_video', request);
+      expect(message).toBe(`${param}: is not a field here; did you mean ${meant}?`);
+      expect(issues?.[0]?.loc).toEqual([
+        'body',
+        ...param.split('.').map((name) => (name === '1' ? 1 : name)),
+      ]);
+      const places = refusalOf('create_video', request, 'mcp').issues?.map(({ loc }) =>
+        loc.slice(1).join('.'),
+      );
+      expect(places).toEqual(['content.0.lang', param]);
+    },
+  );
+
+  it.each([
     ['create_chat_completion', chat('x')],
     ['create_response', { input: 'x' }],
   ])('of %s is ignored however it is written', (name, request) => {

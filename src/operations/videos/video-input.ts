@@ -15,7 +15,7 @@ const part = z.discriminatedUnion('type', [
   z.object({ type: z.literal('text'), text: promptText }),
   z.object({
     type: z.literal('image_url'),
-    image_url: medium,
+    image_url: medium.extend(unlisted({ detail: z.unknown().optional() })),
     role: z.enum(['first_frame', 'last_frame', 'reference_image']).default('first_frame'),
   }),
   z.object({
