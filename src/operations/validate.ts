@@ -2,7 +2,7 @@ import { isJsonObject, jsonExcess, type JsonObject } from '../kit/json.ts';
 import { AppError, type ValidationIssue } from '../kit/errors.ts';
 import { nearestName } from '../kit/text.ts';
 import type { Call } from './call.ts';
-import type { DescribedOperation } from './definition.ts';
+import { takesBody, type DescribedOperation } from './definition.ts';
 import { isSold, rulesOf } from './sale-rules.ts';
 import { z } from 'zod';
 
@@ -58,8 +58,9 @@ const unknownFields = (
     return [];
   const known = Object.keys(input.shape);
   if (transport === 'mcp' && rulesOf(sale).isPrepaid) known.push('idempotency_key');
+  const inQuery = transport === 'rest' && takesBody(rest) ? rest.query : [];
   return [
-    ...unknownMembers(raw, { known, otherNames, refusesAll, most: maxCompared }),
+    ...unknownMembers(raw, { known, otherNames, refusesAll, most: maxCompared, inQuery }),
     ...(refusesSlips(operation) ? droppedMembers(raw, taken, refusesAll) : []),
   ];
 };
@@ -81,11 +82,12 @@ interface Comparison extends Pick<Validated, 'otherNames'> {
   known: readonly string[];
   refusesAll: boolean;
   most: number;
+  inQuery?: readonly string[];
 }
 
 const unknownMembers = (
   raw: JsonObject,
-  { known, otherNames, refusesAll, most }: Comparison,
+  { known, otherNames, refusesAll, most, inQuery = [] }: Comparison,
 ): FieldIssue[] => {
   const comparable = known.filter(({ length }) => length > longestShort);
   const unknown = Object.keys(raw).filter((name) => !known.includes(name));
@@ -101,7 +103,8 @@ const unknownMembers = (
     if (!isSlip && !refusesAll) return [];
     const begun = known.filter((field) => lower.length > maxEdits && field.startsWith(lower));
     const hints = meant.length > 0 ? meant : begun;
-    const hint = hints.length === 0 ? '' : `; did you mean ${choice(hints)}?`;
+    const placed = hints.map((field) => (inQuery.includes(field) ? `${field} in the query` : field));
+    const hint = placed.length === 0 ? '' : `; did you mean ${choice(placed)}?`;
     return [{ path: [name], msg: `is not a field here${hint}`, type: 'extra_forbidden' }];
   });
 };

@@ -8,6 +8,7 @@ import { rateHeaders } from '../limits/minute-limit.ts';
 import { createRequestMemory, type BodyMemory } from '../limits/request-memory.ts';
 import { execute } from '../operations/execute.ts';
 import { rulesOf } from '../operations/sale-rules.ts';
+import { invalidQuery } from '../operations/validate.ts';
 import { signInHeader, type Dialect, type Proofs } from '../payments/sale/gate.ts';
 import type { Answer, FileAnswer } from '../operations/answer.ts';
 import type { Call, Services } from '../operations/call.ts';
@@ -207,8 +208,9 @@ const readInput = async (
   });
   memory.measureBody(bodyCost(String(length), maxBytes));
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return body;
-  const fromBody = Object.entries(body).filter(([name]) => !operation.rest.query.includes(name));
-  return { ...Object.fromEntries(fromBody), ...parameters };
+  const misplaced = operation.rest.query.find((name) => Object.hasOwn(body, name));
+  if (misplaced !== undefined) throw invalidQuery(misplaced, `goes in the query: ?${misplaced}=true`);
+  return { ...body, ...parameters };
 };
 
 /** Reads the payment headers of a request for something that is sold. HEAD asks for the headers of GET, and buys nothing. */

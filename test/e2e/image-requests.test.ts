@@ -89,8 +89,13 @@ describe('an image request that cannot be served', () => {
   });
 
   it('does not become asynchronous by its body over REST', async () => {
-    const response = await post({ ...plain, webhook_url: url, async: true });
-    expect(await refusal(response)).toMatchObject({ status: 422, param: 'webhook_url' });
+    for (const more of [{}, { webhook_url: url }]) {
+      const response = await post({ ...plain, ...more, async: true });
+      expect(response.status).toBe(422);
+      expect(await response.json()).toMatchObject({
+        error: { param: 'async', message: 'async: goes in the query: ?async=true' },
+      });
+    }
   });
 
   it('is refused over MCP with the same words, but for the names of tools', async () => {

@@ -114,6 +114,7 @@ describe('a refusal of a wrong field', () => {
     ['create_image', 'images', 'image'],
     ['create_image', 'promt', 'prompt'],
     ['create_image', 'N', 'n'],
+    ['create_image', 'asinc', 'async in the query'],
     ['search_leads', 'qurey', 'query'],
   ])('of %s names what was meant by %s: %s', (name, field, meant) => {
     const { message, param, issues } = refusalOf(name, {
