@@ -192,7 +192,7 @@ const createReader = (
           (media.role === 'image' || uri.includes('/films/') ? '' : ' with the API key as bearer token'),
       );
     await memory.take(media.sizeBytes * costPerByte, signal);
-    const stream = await library.read(media.id, { signal });
+    const stream = await library.read(media.id, { sizeBytes: media.sizeBytes, signal });
     if (stream === null) throw await whenMissing();
     const bytes = Buffer.concat(await stream.toArray({ signal }));
     return { contents: [{ uri, mimeType: media.contentType, blob: bytes.toString('base64') }] };

@@ -58,11 +58,12 @@ export const createDiskMedia = (
       if (found === null) await assertMounted(folder);
       return found?.size ?? null;
     },
-    read: async (id, { range, signal } = {}) => {
+    read: async (id, { range, sizeBytes = 0, signal } = {}) => {
       const { folder, file } = placeOf(id);
       const handle = await ignoreEnoent(open(file, 'r'));
-      if (handle === null) {
-        await assertMounted(folder);
+      if (handle === null) await assertMounted(folder);
+      if (handle === null || (await handle.stat()).size < sizeBytes) {
+        await handle?.close();
         return null;
       }
       const bytes = createReadStream('', { fd: handle, ...range });

@@ -8,6 +8,8 @@ export interface ByteRange {
 
 export interface ReadMediaOptions {
   range?: ByteRange;
+  /** The size of the whole medium. With fewer bytes it is gone. */
+  sizeBytes?: number;
   /** Also ends a stream that is under way. */
   signal?: AbortSignal;
 }
@@ -30,7 +32,7 @@ export interface MediaFiles {
   ): Promise<number>;
   /** Returns the size in bytes, null if the bytes are gone. Rejects if the storage cannot tell. */
   size(id: string, options?: { signal?: AbortSignal }): Promise<number | null>;
-  /** Returns null if the bytes are gone. Rejects if the storage cannot tell. The stream emits an error if it ends too early. */
+  /** Returns null if bytes are gone. Rejects if the storage cannot tell. The stream emits an error if it ends too early. */
   read(id: string, options?: ReadMediaOptions): Promise<Readable | null>;
   /** Removes the bytes durably; resolves also if there are none. */
   remove(id: string, options?: { signal?: AbortSignal }): Promise<void>;

@@ -40,7 +40,7 @@ const usualLeastBytesPerSecond = 16 * 1024;
 
 /**
  * Answers GET and HEAD with a medium, whole or one range of it, at the reader's speed, or with 304. Throws AppError
- * `range_not_satisfiable`, `overloaded`, or `upstream_error` if the bytes are missing or break off. If the answer has
+ * `range_not_satisfiable`, `overloaded`, or `upstream_error` if bytes are missing or break off. If the answer has
  * begun by then, the caller cuts the connection. A reader that leaves is not an error.
  */
 export const createStreamMedium = ({
@@ -71,7 +71,7 @@ export const createStreamMedium = ({
       onOver: () => response.destroy(),
     });
     try {
-      const bytes = await openBytes({ library, id: media.id, range, signal: gone.signal, whenMissing });
+      const bytes = await openBytes({ library, media, range, signal: gone.signal, whenMissing });
       begin();
       await pipeline(bytes, exactly(range.end - range.start + 1, guard), response);
     } catch (error) {
@@ -118,18 +118,18 @@ export const createStreamMedium = ({
 /** Opens the bytes, and waits until the first of them can be read. */
 const openBytes = async ({
   library,
-  id,
+  media: { id, sizeBytes },
   range,
   signal,
   whenMissing = () => Promise.resolve(brokenOff(new Error('the bytes of a medium are missing'))),
 }: {
   library: Pick<MediaLibrary, 'read'>;
-  id: string;
+  media: Pick<Media, 'id' | 'sizeBytes'>;
   range: ByteRange;
   signal: AbortSignal;
   whenMissing: StreamMediumInput['whenMissing'];
 }): Promise<Readable> => {
-  const bytes = await library.read(id, { range, signal });
+  const bytes = await library.read(id, { range, sizeBytes, signal });
   if (bytes === null) throw await whenMissing();
   if (!bytes.destroyed) await once(bytes, 'readable');
   if (bytes.readableLength > 0) return bytes;

@@ -1,4 +1,4 @@
-import { rm } from 'node:fs/promises';
+import { rm, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -102,11 +102,28 @@ describe('the content of a completed video', () => {
 });
 
 describe('a video whose bytes were lost', () => {
+  const fileOf = async (video: Body): Promise<string> => {
+    const media = await gateway.services.store.listMedia(String(video['id']));
+    const { id } = media.find(({ role }) => role === 'video') ?? { id: '' };
+    return join(gateway.services.config.dataDir, 'media', id.slice(0, 2), id);
+  };
+
+  it.each([0, 1_000])('in part, down to %i, is paid back before any of them is sent', async (left) => {
+    const cut = await whenEnded(await create(film));
+    await truncate(await fileOf(cut), left);
+    for (const range of ['bytes=0-9', 'bytes=2000-']) {
+      const answer = await content(cut, { headers: { range } });
+      expect(answer.status).toBe(502);
+      expect(await answer.json()).toMatchObject({
+        error: { message: expect.stringContaining('it is lost. The charge of $0.08 was given back.') },
+      });
+    }
+    expect(await historyOf(cut)).toMatchObject({ billing_status: 'refunded', refunded_usd: '0.08' });
+  });
+
   it('is paid back once, however often and by however many it is asked for', async () => {
     const before = await read(gateway, '/v1/balance', apiKey);
-    const media = await gateway.services.store.listMedia(String(made['id']));
-    const { id } = media.find(({ role }) => role === 'video') ?? { id: '' };
-    await rm(join(gateway.services.config.dataDir, 'media', id.slice(0, 2), id));
+    await rm(await fileOf(made));
     expect((await content(made, { query: '?variant=last_frame' })).status).toBe(200);
     expect(await historyOf(made)).toMatchObject({ billing_status: 'charged' });
 
@@ -131,7 +148,7 @@ describe('a video whose bytes were lost', () => {
       net_spent_usd: '0.00',
     });
     const refunds = (await page(gateway, '/v1/transactions', apiKey)).data.filter(
-      ({ type }) => type === 'refund',
+      ({ type, job_id: id }) => type === 'refund' && id === made['id'],
     );
     expect(refunds).toMatchObject([{ amount_usd: '0.08', job_id: made['id'] }]);
     const after = await read(gateway, '/v1/balance', apiKey);

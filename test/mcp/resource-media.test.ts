@@ -1,4 +1,4 @@
-import { rm } from 'node:fs/promises';
+import { rm, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { formatUsd } from '../../src/kit/money.ts';
@@ -53,14 +53,17 @@ describe('a medium that cannot be put into a message', () => {
     await client.close();
   });
 
-  it('is paid back once, when it is a video whose bytes were lost', async () => {
+  it.each([
+    ['lost', (file: string) => rm(file)],
+    ['cut off', (file: string) => truncate(file, 1)],
+  ])('is paid back once, when it is a video whose bytes were %s', async (_what, lose) => {
     const { store, config } = gateway.services;
     const video = await makeMedium(gateway, { kind: 'video', role: 'video', contentType: 'video/mp4' });
     const charged = (await store.getJob({ id: video.jobId, accountId: gateway.accountId }))?.charged ?? 0n;
     expect(charged).toBeGreaterThan(0n);
     const [row] = await store.listMedia(video.jobId);
     if (row === undefined) throw new Error('there is no medium');
-    await rm(join(config.dataDir, 'media', row.id.slice(0, 2), row.id));
+    await lose(join(config.dataDir, 'media', row.id.slice(0, 2), row.id));
     for (let asked = 0; asked < 2; asked += 1) {
       const refusal = await refused(contentOf(video.jobId));
       expect(codeOf(refusal)).toBe('upstream_error');

@@ -70,6 +70,15 @@ describe.each([
     );
   });
 
+  it('return null for media with fewer bytes than they should have, whatever range is asked for', async () => {
+    const id = newMediaId();
+    await place.files.write(id, patterned(10), patient());
+    for (const range of [undefined, { start: 2, end: 5 }, { start: 2, end: 10 }, { start: 10, end: 10 }])
+      expect(await place.files.read(id, { sizeBytes: 11, ...(range && { range }) })).toBeNull();
+    const whole = await place.files.read(id, { sizeBytes: 10, range: { start: 2, end: 9 } });
+    expect(Buffer.concat((await whole?.toArray()) ?? [])).toHaveLength(8);
+  });
+
   it('return null for media that were never written or were removed', async () => {
     const neighbour = newMediaId();
     await place.files.write(neighbour, patterned(10), patient());

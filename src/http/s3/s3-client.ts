@@ -32,7 +32,7 @@ export class S3Error extends Error {
 }
 
 /**
- * Resolves with null on a 404 with this code, which only S3 writes. A 404 without a code may come from a proxy and
+ * Resolves with null on a 404 with this code, which only S3 writes, and where a range is beyond the object. A 404 without a code may come from a proxy and
  * proves nothing about the object. The answer to HEAD never has a code (null), so it proves nothing either.
  */
 export const nullWhenMissing = <T>(
@@ -40,7 +40,10 @@ export const nullWhenMissing = <T>(
   code: 'NoSuchKey' | null = 'NoSuchKey',
 ): Promise<T | null> =>
   promise.catch(
-    instead(null, (error) => error instanceof S3Error && error.status === 404 && error.code === code),
+    instead(null, (error) => {
+      if (!(error instanceof S3Error)) return false;
+      return error.code === 'InvalidRange' || (error.status === 404 && error.code === code);
+    }),
   );
 
 export interface S3Request {

@@ -80,7 +80,7 @@ export const createS3Media = (
       opened?.body.destroy();
       return opened === null ? null : Number(opened.header('content-length'));
     },
-    read: async (id, { range, signal } = {}) => {
+    read: async (id, { range, sizeBytes = 0, signal } = {}) => {
       const headers: Record<string, string> =
         range === undefined ? {} : { range: `bytes=${range.start}-${range.end}` };
       const answer = await nullWhenMissing(client.open({ method: 'GET', key: keyOf(id), headers, signal }));
@@ -92,7 +92,10 @@ export const createS3Media = (
           code: null,
         });
       }
-      return answer.body;
+      const size = answer.header('content-range')?.split('/')[1] ?? answer.header('content-length');
+      if (size === null || !(Number(size) < sizeBytes)) return answer.body;
+      answer.body.destroy();
+      return null;
     },
     remove: (id, { signal } = {}) => removeObject(keyOf(id), signal),
     removeLeftovers: spool.removeLeftovers,
