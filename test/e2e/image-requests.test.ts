@@ -56,6 +56,7 @@ describe('an image request that cannot be served', () => {
     ['no images', { n: 0 }, 'n'],
     ['an unknown ratio', { aspect_ratio: '5:7' }, 'aspect_ratio'],
     ['a size in words', { size: 'large' }, 'size'],
+    ['a size and another ratio', { size: '1024x1024', aspect_ratio: '16:9' }, 'size'],
     ['a size without width', { size: '0x100' }, 'size'],
     ['an async that is no boolean', {}, 'async', { query: '?async=maybe' }],
     ['an async that is another number', {}, 'async', { query: '?async=10' }],

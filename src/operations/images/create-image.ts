@@ -179,10 +179,8 @@ const findImageModel = (catalog: Catalog, name: Input['model']) => {
   return { sku, price };
 };
 
-const refuseUnsupported = (
-  { response_format: format, webhook_url: webhookUrl, async: isAsync }: Input,
-  settings: WebhookSettings,
-): void => {
+const refuseUnsupported = (request: Input, settings: WebhookSettings): void => {
+  const { response_format: format, webhook_url: webhookUrl, async: isAsync, aspect_ratio: ratio } = request;
   if (typeof format === 'string' && format !== 'url')
     throw wrongField(
       'unsupported_response_format',
@@ -192,6 +190,8 @@ const refuseUnsupported = (
   if (typeof webhookUrl === 'string' && !isAsync)
     throw refuseInput('webhook_url', 'goes with async=true only');
   checkWebhookUrl(webhookUrl, settings);
+  if (typeof ratio === 'string' && ratio !== 'auto' && ratioOf(request) !== ratio)
+    throw refuseInput('size', 'has another shape than aspect_ratio; leave one of them out');
 };
 
 /** Returns the images to edit with their fields. Empty for an image from text. */
