@@ -2,6 +2,8 @@ import { z } from 'zod';
 import { isJsonObject, type JsonObject, parseVerbatim, sourceText } from '../kit/json.ts';
 
 const maxBytes = 4_096;
+/** Of the text as it was sent. An escape (`\u0061`) has six bytes for one, and spaces are not counted otherwise. */
+const maxTextBytes = 6 * maxBytes;
 
 const textOf = (data: JsonObject): string => sourceText(data) ?? JSON.stringify(data);
 
@@ -19,8 +21,11 @@ export const customData = z
   .custom<JsonObject>(isJsonObject, 'must be a JSON object')
   .superRefine((data, { addIssue }) => {
     if (!isJsonObject(data)) return;
-    if (Buffer.byteLength(textOf(data)) > maxBytes)
-      addIssue({ code: 'custom', message: `must be at most ${maxBytes} bytes as JSON` });
+    if (Buffer.byteLength(JSON.stringify(data)) > maxBytes || Buffer.byteLength(textOf(data)) > maxTextBytes)
+      addIssue({
+        code: 'custom',
+        message: `must be at most ${maxBytes} bytes as compact JSON, and ${maxTextBytes} as sent`,
+      });
     else if (sourceText(data) === undefined && hasInexactNumber(data))
       addIssue({
         code: 'custom',

@@ -143,6 +143,17 @@ describe('the limits of a request', () => {
     expect(job).toMatchObject({ status: 'done', custom_data });
   });
 
+  it('measure custom data as compact JSON, with room for the escapes and spaces of its text', async () => {
+    const escaped = (count: number): string => String.raw`{ "a":  "${String.raw`\u4e2d`.repeat(count)}" }`;
+    const create = (data: string): Promise<Response> =>
+      post(`{"model":"imagemodel-1.0","prompt":"x","custom_data":${data}}`);
+    const taken = await create(escaped(1_362));
+    expect(taken.status).toBe(200);
+    expect(await taken.text()).toContain(`"custom_data":${escaped(1_362)}`);
+    for (const data of [escaped(1_363), `{"a":${' '.repeat(24_577)}1}`])
+      expect(await refusal(await create(data))).toMatchObject({ status: 422, param: 'custom_data' });
+  });
+
   it('give custom data back unchanged, whatever its members are called', async () => {
     const text =
       '{"__proto__":{"a":1},"constructor":[1.5e-7,"\\u0000",null,{}],"":true,"z":"Zoë 🎨","a":-0.1}';
