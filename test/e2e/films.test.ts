@@ -1,6 +1,8 @@
 import { readFile, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { toJobAnswer } from '../../src/operations/jobs/job-answer.ts';
+import { toVideoAnswer } from '../../src/operations/videos/video-answer.ts';
 import { createFilms } from '../../src/operations/videos/films.ts';
 import { createRecordedLog } from '../limits/recorded-log.ts';
 import { connectAssistant, openCustomer, read, tool, type Body } from './account-calls.ts';
@@ -143,6 +145,23 @@ describe('the address of a film', () => {
     const answer = await fetch(ended.url);
     expect([answer.status, answer.headers.get('cache-control')]).toEqual([410, 'no-store']);
     expect(await answer.json()).toMatchObject({ error: { code: 'content_expired' } });
+  });
+
+  it('is in the answers about its video, and linked, until its content expires', async () => {
+    const { services } = gateway;
+    const job = await services.store.getJob({ id: film.id, accountId: customer.accountId });
+    if (job === null) throw new Error('there is no such job');
+    const expiresAt = (job.finishedAt ?? 0) + 23 * 3_600_000;
+    for (const [time, urls] of [
+      [expiresAt - 1, [film.url]],
+      [expiresAt, []],
+    ] as const) {
+      const at = { ...services, clock: { now: () => time } };
+      const video = await toVideoAnswer(job, 200, at);
+      expect(video.body['film_url']).toBe(urls[0] ?? null);
+      for (const { links } of [video, await toJobAnswer(job, 200, at)])
+        expect(links.map(({ url }) => url)).toEqual(urls);
+    }
   });
 
   it('gives the charge back when the bytes are lost', async () => {

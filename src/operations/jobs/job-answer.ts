@@ -10,6 +10,7 @@ import { errorEnvelope, sandboxMark, time, usd } from '../answer-fields.ts';
 import { chatCompletionSchema } from '../chat/chat-completion-schema.ts';
 import { responseSchema } from '../responses/response-schema.ts';
 import { opaque } from '../schema-marks.ts';
+import { videoKeepMs } from '../videos/run-video.ts';
 import { toolResult } from '../tools/run-tool.ts';
 
 export const jobSchema = z.looseObject({
@@ -42,14 +43,23 @@ export type JobServices = Pick<Services, 'store' | 'config' | 'jobs' | 'clock' |
 export const toJobAnswer = (
   job: KnownJob,
   status: 200 | 202,
-  services: Pick<Services, 'store' | 'config' | 'films'>,
+  services: Pick<Services, 'store' | 'config' | 'films' | 'clock'>,
 ): Promise<JsonAnswer> =>
   answerJob(job, services, (available) => {
     const body = toPublicJob(job, available);
-    const isFilm = job.kind === 'video' && job.status === 'done';
-    const film = { url: services.films.urlOf(job.id), name: job.id, mimeType: null };
-    return { body, status, links: isFilm ? [film] : linksOf(body['data']) };
+    const url = job.kind === 'video' ? filmUrlOf(job, services) : null;
+    return {
+      body,
+      status,
+      links: url === null ? linksOf(body['data']) : [{ url, name: job.id, mimeType: null }],
+    };
   });
+
+/** Returns the address of a video's film; null while there is none, and when its content has expired. */
+export const filmUrlOf = (job: Job, { films, clock }: Pick<Services, 'films' | 'clock'>): string | null => {
+  const isKept = job.status === 'done' && clock.now() < (job.finishedAt ?? 0) + videoKeepMs;
+  return isKept ? films.urlOf(job.id) : null;
+};
 
 /** Makes an answer about a job from what its account has available. */
 export const answerJob = async (

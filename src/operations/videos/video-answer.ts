@@ -5,7 +5,7 @@ import { videoKeepMs, type VideoJobResult } from './run-video.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import { formatUsd, type Nano } from '../../kit/money.ts';
 import type { Job, Store } from '../../store/store.ts';
-import { answerJob } from '../jobs/job-answer.ts';
+import { answerJob, filmUrlOf } from '../jobs/job-answer.ts';
 import type { JsonAnswer, MediaLink } from '../answer.ts';
 import type { Services } from '../call.ts';
 import { AppError, messages } from '../../kit/errors.ts';
@@ -67,9 +67,9 @@ const resultOf = (job: Job): VideoJobResult =>
     : { has_last_frame: false };
 
 /** Returns the public form of a video job (docs/contract.md, "Video"), with the present balance. */
-const toPublicVideo = (job: Job, available: Nano, { films }: Pick<Services, 'films'>): JsonObject => ({
+const toPublicVideo = (job: Job, available: Nano, filmUrl: string | null): JsonObject => ({
   ...toVideoEvent(job),
-  film_url: job.status === 'done' ? films.urlOf(job.id) : null,
+  film_url: filmUrl,
   usage: {
     ...(job.holdState === 'open' ? {} : { cost_usd: formatUsd(job.charged) }),
     // A failed video costs nothing.
@@ -103,23 +103,23 @@ export const toVideoEvent = (job: Job): JsonObject => {
 export const toVideoAnswer = (
   job: KnownJob,
   status: 200 | 202,
-  services: Pick<Services, 'store' | 'config' | 'publicUrl' | 'films'>,
+  services: Pick<Services, 'store' | 'config' | 'publicUrl' | 'films' | 'clock'>,
 ): Promise<JsonAnswer> =>
-  answerJob(job, services, (available) => ({
-    body: toPublicVideo(job, available, services),
-    status,
-    links: job.status === 'done' ? contentLinks(job, services) : [],
-  }));
+  answerJob(job, services, (available) => {
+    const url = filmUrlOf(job, services);
+    const links = url === null ? [] : contentLinks(job, url, services);
+    return { body: toPublicVideo(job, available, url), status, links };
+  });
 
 /** Returns the address of the content. It needs the account's key. */
 export const contentUrl = (jobId: string, part: 'video' | 'last_frame', publicUrl: string): string =>
   `${publicUrl}/v1/videos/${jobId}/content${part === 'video' ? '' : `?variant=${part}`}`;
 
 /** People open the film in a browser. The last frame needs the key. */
-const contentLinks = (job: Job, { publicUrl, films }: Pick<Services, 'publicUrl' | 'films'>): MediaLink[] => {
+const contentLinks = (job: Job, filmUrl: string, { publicUrl }: Pick<Services, 'publicUrl'>): MediaLink[] => {
   const format = parametersOf(job).output_format;
   const mimeType = format === 'mov' ? 'video/quicktime' : 'video/mp4';
-  const film = { url: films.urlOf(job.id), name: `${job.id}.${format}`, mimeType };
+  const film = { url: filmUrl, name: `${job.id}.${format}`, mimeType };
   if (!resultOf(job).has_last_frame) return [film];
   const url = contentUrl(job.id, 'last_frame', publicUrl());
   return [film, { url, name: `${job.id}-last-frame`, mimeType: null }];
