@@ -218,8 +218,8 @@ const documentedRefusals: [path: string, method: string, statuses: number[]][] =
   ['/v1/responses', 'post', [400, 401, 402, 408, 409, 422, 429, 500, 502, 503]],
   ['/v1/responses/{response_id}', 'get', [401, 404, 422, 429, 500]],
   ['/v1/images/generations', 'post', [400, 401, 402, 409, 422, 429, 500, 503]],
-  ['/v1/videos', 'post', [400, 401, 402, 409, 422, 429, 500, 503]],
-  ['/v1/videos/{video_id}', 'get', [401, 404, 422, 429, 500, 503]],
+  ['/v1/videos', 'post', [400, 401, 402, 404, 409, 422, 429, 500, 503]],
+  ['/v1/videos/{video_id}', 'get', [400, 401, 402, 404, 409, 422, 429, 500, 503]],
   ['/v1/videos/{video_id}/content', 'get', [401, 404, 409, 410, 416, 500, 502, 503]],
   ['/v1/search', 'get', [402, 422, 429, 500, 502]],
 ];

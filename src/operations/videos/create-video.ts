@@ -51,6 +51,8 @@ export const createVideo = (webhooks: Pick<WebhookSettings, 'takesVideoWebhooks'
       path: '/v1/videos',
       errors: [
         'too_many_active_jobs',
+        // The contract lists it for this call.
+        'video_not_found',
         ...(webhooks.takesVideoWebhooks ? (['webhook_temporarily_unavailable'] as const) : []),
       ],
     },

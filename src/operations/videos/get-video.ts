@@ -21,7 +21,8 @@ export const getVideo = readOperation({
   input,
   output: videoSchema,
   path: '/v1/videos/{video_id}',
-  errors: ['video_not_found'],
+  // The contract lists those of the create call here, too.
+  errors: ['video_not_found', 'model_not_found', 'insufficient_balance', 'idempotency_conflict'],
   names: ({ video_id: id }) => id,
   tool: { view: 'job', main: ['video_id', 'wait_ms'] },
   docs: {
