@@ -135,7 +135,7 @@ const reserve = async (context: SaleContext, purchase: Purchase, terms: Terms): 
 
 const serve = async (context: SaleContext, payment: Payment, order: Order): Promise<PayOutcome> => {
   const { request, method, signed, scheme } = order;
-  const { credit, signal } = request;
+  const { owner, credit = owner, signal } = request;
   const verification = await verify(context, payment, { method, signed, credit, scheme, signal });
   if (verification.outcome === 'refused') {
     const { reason, error, isExactOnly } = verification;
