@@ -54,13 +54,16 @@ const unknownFields = (operation: Validated, raw: unknown, transport: Call['tran
   if (!(input instanceof z.ZodObject && isJsonObject(raw) && (refusesAll || refusesSlips(operation))))
     return [];
   const known = Object.keys(input.shape);
-  if (transport === 'mcp' && rulesOf(sale).isPrepaid) known.push('idempotency_key');
+  const { isPrepaid } = rulesOf(sale);
+  if (transport === 'mcp' && isPrepaid) known.push('idempotency_key');
   const comparable = known.filter(({ length }) => length > longestShort);
   const unknown = Object.keys(raw).filter((name) => !known.includes(name));
   return unknown.slice(0, maxCompared).flatMap((name) => {
     const lower = name.toLowerCase();
     const near = known.includes(lower) ? lower : nearestName(lower, comparable, maxEdits);
-    const meant = near === null ? (otherNames?.get(lower) ?? []) : [near];
+    const foreign =
+      isPrepaid && lower === 'idempotency_key' ? ['the header Idempotency-Key'] : otherNames?.get(lower);
+    const meant = near === null ? (foreign ?? []) : [near];
     // A request that says the same in the field itself was written for several APIs. What may name several fields is not
     // compared with them.
     const isSaid = (field: string): boolean =>

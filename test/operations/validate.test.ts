@@ -257,6 +257,19 @@ describe('a field that is not known', () => {
     expect(() => validate(operationOf(name), { ...request, ...slips })).not.toThrow();
   });
 
+  it('is refused over REST where it is the idempotency key of a tool, which is a header there', () => {
+    const { issues } = refusalOf('create_image', image({ idempotency_key: 'k' }));
+    expect(issues).toEqual([
+      {
+        loc: ['body', 'idempotency_key'],
+        msg: 'is not a field here; did you mean the header Idempotency-Key?',
+        type: 'extra_forbidden',
+      },
+    ]);
+    // It takes no such header, and costs nothing.
+    expect(() => validate(operationOf('get_balance'), { idempotency_key: 'k' })).not.toThrow();
+  });
+
   it('is looked for among the first thousand of very many, and twenty are named', () => {
     const many = Object.fromEntries(Array.from({ length: 40_000 }, (_, index) => [`aspect${index}`, 0]));
     expect(refusalOf('create_image', image({ promt: 'x', ...many })).param).toBe('promt');

@@ -341,7 +341,7 @@ describe('a gate that has only made terms', () => {
       const loaded = [];
       registerHooks({ load: (url, context, next) => { loaded.push(url); return next(url, context); } });
       const { createX402Gate } = await import(${JSON.stringify(gate)});
-      const sale = { name: 'sold', descriptions: { real: 'Sold', sandbox: 'Sold' }, tags: [], method: 'GET', path: '/sold', inputSchema: {} };
+      const sale = { name: 'sold', descriptions: { real: 'Sold', sandbox: 'Sold' }, tags: [], method: 'GET', path: '/sold', inputSchemas: { rest: {}, mcp: {} } };
       const log = { child: () => log };
       const local = (network, payTo, privateKey) =>
         ({ network, payTo, facilitator: { kind: 'local', rpcUrl: 'http://127.0.0.1:1', privateKey } });
