@@ -171,7 +171,9 @@ export const createSearch = (database: DatabaseSync): ((query: LeadQuery) => Lea
     const last = lastIdOf(minFollowers);
     let from = firstIdOf(Math.min(maxFollowers, after === undefined ? mostFollowers : after.followers - 1));
     const isInRange =
-      after !== undefined && after.followers >= minFollowers && after.followers <= maxFollowers;
+      after !== undefined &&
+      after.followers >= minFollowers &&
+      after.followers <= Math.min(maxFollowers, mostFollowers);
     const found = isInRange ? findEqual(after.followers) : [];
     // Ids do not order those who have equally many followers, so the last of them in a round are read by their names.
     while (found.length < limit && from <= last) {

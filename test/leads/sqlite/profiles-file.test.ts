@@ -94,4 +94,11 @@ describe('profiles with equally many followers', () => {
     for (const query of ['a', 'b', 'd', 'e'])
       expect(createSearch(database)({ query, limit: 9 })).toMatchObject([{ username: query }]);
   });
+
+  it('are found once each behind a cursor that has more followers than anybody', () => {
+    const most = 2 ** 31 - 1;
+    createWriter(database, 1)(['a', 'b'].map((username) => buildLead({ username, followers: most })));
+    const after = { followers: most + 1, username: '0' };
+    expect(createSearch(database)({ after, limit: 9 }).map(({ username }) => username)).toEqual(['a', 'b']);
+  });
 });
