@@ -16,6 +16,7 @@ import type { Answer } from './answer.ts';
 import { askPerson } from './ask-person.ts';
 import type { AccountCall, Call, Idempotency, OpenedJob, Services } from './call.ts';
 import type { Operation } from './definition.ts';
+import { noteRate } from './paid-call.ts';
 import type { PrepaidSale } from './sale.ts';
 import type { Caller } from '../accounts/authenticate.ts';
 
@@ -374,8 +375,7 @@ export const admit = async (call: Call, services: Services): Promise<AccountCall
       'This needs an API key. Send it as "Authorization: Bearer <API_KEY>"; the operator of this service issues keys.',
     );
   await services.catalogs.refresh();
-  const left = await countAccountCall(caller, services);
-  if (call.rate !== undefined) call.rate.left = left;
+  noteRate(call, await countAccountCall(caller, services));
   return { ...call, caller };
 };
 

@@ -5,6 +5,7 @@ import { hasProof } from '../payments/sale/gate.ts';
 import type { Answer } from './answer.ts';
 import type { AccountCall, Call, Services } from './call.ts';
 import { openPaidAnswer, refusalOf, type MadeAnswer } from './prepaid-answer.ts';
+import { noteRate } from './paid-call.ts';
 import { admit, answerEarlier, idempotencyOf, runPrepaid, type PrepaidOrder } from './prepaid.ts';
 import { answerFree, isMadeUp, isOnSale } from './sale-rules.ts';
 import type { BalanceAnswerSale } from './sale.ts';
@@ -29,9 +30,10 @@ export const sellFromBalance = async (
   if (proofs !== null && !isKeyed) return sellAnswer(order, call, services);
   const account = await admit(call, services);
   const { accountId } = account.caller;
-  await services.accountLimiter.consume(accountId, sale.ratePerMinute, `calls of ${operation.name}`);
+  const things = `calls of ${operation.name}`;
+  noteRate(call, await services.accountLimiter.consume(accountId, sale.ratePerMinute, things));
   const input = validate(operation, rawInput, call.transport);
-  sale.check(input);
+  sale.check?.(input);
   const look = answerFree(sale, input, call, services);
   if (look !== null)
     return freeAnswer(look, sale, services, refusalOf(account, isMadeUp(sale, services)) === null);
