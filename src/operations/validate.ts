@@ -36,7 +36,15 @@ export const validate = <Input>(
   const unknown = unknownFields(operation, raw, transport);
   if (parsed.success && unknown.length === 0) return parsed.data;
   const named = new Set<unknown>(unknown.map(({ path: [name] }) => name));
-  const others = parsed.success ? [] : fieldIssues(parsed.error.issues);
+  const isRepeated = ({ path: [name = '', ...inner] }: FieldIssue): boolean =>
+    transport === 'rest' &&
+    inner.length === 0 &&
+    source(operation, String(name)) === 'query' &&
+    isJsonObject(raw) &&
+    Array.isArray(raw[name]);
+  const others = (parsed.success ? [] : fieldIssues(parsed.error.issues)).map((issue) =>
+    isRepeated(issue) ? { ...issue, msg: 'is given more than once' } : issue,
+  );
   throw invalid(
     [...unknown, ...others.filter(({ path: [name] }) => !named.has(name))]
       .slice(0, maxIssues)
@@ -112,8 +120,11 @@ const fieldIssues = (issues: readonly Issue[]): FieldIssue[] => {
   const found = issues.slice(0, maxIssues).flatMap(placed).slice(0, maxIssues);
   // zod also checks the length of values of the wrong type. Such an issue says nothing.
   const mistyped = new Set(found.filter(({ code }) => code === 'invalid_type').map(place));
+  // A whole number has the limit of its type beside its own, which comes last.
+  const lastOf = new Map(found.map((issue) => [issue.code + place(issue), issue]));
   return found
     .filter((issue) => issue.code === 'invalid_type' || !mistyped.has(place(issue)))
+    .filter((issue) => issue.code !== 'too_big' || lastOf.get(issue.code + place(issue)) === issue)
     .map((issue) => ({
       path: issue.path.map((key) => (typeof key === 'number' ? key : String(key))),
       msg: issueText(issue),
