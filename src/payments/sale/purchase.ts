@@ -246,7 +246,8 @@ const resume = async (
   { purchase, terms }: { purchase: Purchase; terms: Terms | null },
 ): Promise<PayOutcome> => {
   const { request, proof } = purchase;
-  if (payment.requestHash !== request.requestHash || !isSameProof(payment, proof)) throw refusals.conflict();
+  if (payment.requestHash !== request.requestHash) throw refusals.conflict();
+  if (!isSameProof(payment, proof)) throw refusals.nonceConflict();
   if (payment.isRefunded) throw refusals.refunded();
   switch (payment.state) {
     case 'delivered':
