@@ -11,6 +11,7 @@ import {
 } from '../../../src/payments/chains/core/wire.ts';
 import {
   createChallengeRegistry,
+  supportedKinds,
   type ChallengeRegistry,
   type PaymentMethod,
 } from '../../../src/payments/wire/challenge.ts';
@@ -128,6 +129,18 @@ describe('a challenge', () => {
       'insufficient_funds',
     ]);
     expect(book.challenge({ price, resource }).body.error).toBe('Payment required');
+  });
+
+  it('lists each scheme that is settled in this process', () => {
+    const method = methodOn('eip155:8453', () => ({ extra: {}, upto: { facilitatorAddress: '0xF' } }));
+    const own = { ...method, facilitator: { ...method.facilitator, name: 'local' } };
+    const { kinds } = JSON.parse(supportedKinds([own]) ?? '');
+    expect(kinds).toContainEqual({
+      x402Version: 2,
+      scheme: 'upto',
+      network: 'eip155:8453',
+      extra: { facilitatorAddress: '0xF' },
+    });
   });
 
   it('offers Solana only once its fee payer is known, and nothing that is not supported', () => {
