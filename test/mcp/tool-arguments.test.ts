@@ -40,6 +40,24 @@ describe('an argument that a tool does not declare', () => {
   });
 });
 
+describe('an argument that a tool lists with a default', () => {
+  it('is taken when it is sent with it', async () => {
+    const listed: { name: string; inputSchema?: { properties?: Record<string, object> } }[] =
+      await client.listTools();
+    const defaults = listed.flatMap(({ name, inputSchema }) =>
+      Object.entries(inputSchema?.properties ?? {}).flatMap(([argument, schema]) =>
+        'default' in schema ? [{ name, argument, value: schema.default }] : [],
+      ),
+    );
+    expect(defaults.length).toBeGreaterThan(5);
+    for (const { name, argument, value } of defaults)
+      expect([name, JSON.stringify(await refusalOf(name, { [argument]: value }))]).not.toEqual([
+        name,
+        expect.stringContaining(`${argument}: `),
+      ]);
+  });
+});
+
 describe('a model', () => {
   const made = async (apiKey: string, name: string, input: Record<string, unknown>): Promise<unknown> => {
     const own = await clientKinds[0]!.connect(`${gateway.url}/mcp`, apiKey);
