@@ -33,7 +33,7 @@ const maxMembers = 500;
 /** A compiler keeps something of each schema, also of those that are removed, so another one follows in time. */
 const maxCompiled = 100;
 /** Nothing else runs meanwhile. */
-const maxCheckMs = 50;
+const maxCheckMs = 500;
 
 /**
  * Characters that people do not see: control characters but line breaks and tabs, and what is invisible, reverses text or

@@ -128,6 +128,21 @@ describe('a server that means harm', () => {
     expect(await answer.json()).toMatchObject({ structuredContent });
   });
 
+  it.each([
+    ['keeps', 'is as its tool promises', { n: 1 }],
+    ['loses', 'is not, which a client of the first SDK throws for', { n: 'no number' }],
+  ])('%s the structured content of a failure that %s', async (does, _what, structuredContent) => {
+    const answer = await call('promise', {
+      body: { arguments: { answer: structuredContent, isError: true } },
+    });
+    expect(charge(answer)).toBe('0.00');
+    expect(await answer.json()).toEqual({
+      content: [{ type: 'text', text: 'content' }],
+      ...(does === 'keeps' ? { structuredContent } : {}),
+      isError: true,
+    });
+  });
+
   it('is sent arguments of two MiB, and longer ones are refused before a call is made of them', async () => {
     const send = (characters: number): Promise<Response> =>
       call('count', { body: { arguments: { text: 'x'.repeat(characters - '{"text":""}'.length) } } });

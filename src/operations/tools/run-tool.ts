@@ -81,11 +81,13 @@ const billOf = async (
   result: JsonObject,
   { definition: { outputSchema }, price, rows }: ToolWork['tool'],
 ): Promise<{ charge: Nano; metadata: { bill?: ChargedUnits; isError?: true } } | string> => {
-  if (result['isError'] === true) return { charge: 0n, metadata: { isError: true } };
-  const count = rows === null ? 0 : takeRows(result, rows);
-  // Clients throw where a tool does not answer as it says that it does.
-  if (outputSchema !== undefined && !(await fits(outputSchema, result['structuredContent'])))
-    return wrongForm;
+  const hasFailed = result['isError'] === true;
+  const count = rows === null || hasFailed ? 0 : takeRows(result, rows);
+  // Clients throw where a tool does not answer as it says that it does, some also where it has failed.
+  const isFit = outputSchema === undefined || (await fits(outputSchema, result['structuredContent']));
+  if (hasFailed && !isFit) delete result['structuredContent'];
+  if (hasFailed) return { charge: 0n, metadata: { isError: true } };
+  if (!isFit) return wrongForm;
   if (rows === null) return { charge: price, metadata: {} };
   if (count === null) return withoutRows;
   const bill = { units: { rows: count }, rate: { unit: 'row', price_usd: formatUsd(rows.each) } };
