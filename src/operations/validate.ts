@@ -1,6 +1,6 @@
 import { isJsonObject, jsonExcess } from '../kit/json.ts';
 import { AppError, type ValidationIssue } from '../kit/errors.ts';
-import { nearestName } from '../kit/text.ts';
+import { nearestName, sanitizeLine } from '../kit/text.ts';
 import type { Call } from './call.ts';
 import type { DescribedOperation } from './definition.ts';
 import { isSold, rulesOf } from './sale-rules.ts';
@@ -13,6 +13,8 @@ const maxEdits = 2;
 const maxCompared = 1_000;
 /** A field this short is suggested only in another case, because two edits turn it into any other. */
 const longestShort = 3;
+/** In characters, of a name in a refusal. */
+const longestShown = 128;
 
 /**
  * Whether an operation refuses unknown fields that look like known ones: nobody pays for a slip. Text models ignore them,
@@ -80,12 +82,17 @@ const textOf = (value: unknown): unknown => (typeof value === 'string' ? value :
 export const invalidQuery = (field: string, msg: string): AppError =>
   invalid([{ loc: ['query', field], msg, type: 'value_error' }]);
 
-const invalid = (issues: ValidationIssue[]): AppError => {
+const invalid = (found: ValidationIssue[]): AppError => {
+  const issues = found.map(({ loc, ...issue }) => ({ loc: loc.map(toShown), ...issue }));
   const first = issues[0];
   const param = first?.loc.slice(1).join('.') || undefined;
   const text = issues.map(({ loc, msg }) => `${loc.slice(1).join('.') || 'request'}: ${msg}`).join('; ');
   return new AppError('invalid_parameter', text, { ...(param === undefined ? {} : { param }), issues });
 };
+
+/** The names of members may be a caller's own. */
+const toShown = (name: string | number): string | number =>
+  typeof name === 'string' ? sanitizeLine(name).slice(0, longestShown) : name;
 
 const source = ({ rest }: Validated, field: string): 'query' | 'path' | 'body' => {
   if (rest.path.includes(`{${field}}`)) return 'path';

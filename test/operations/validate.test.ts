@@ -163,6 +163,17 @@ describe('a refusal of a wrong field', () => {
     expect(refusalOf('create_chat_completion', chat(parts)).issues).toHaveLength(20);
   });
 
+  it.each<[string, object, Call['transport']]>([
+    ['a field', image({ [`a\u001b${'a'.repeat(20_000)}`]: 1 }), 'mcp'],
+    ['a member of a field', { ...chat('x'), logit_bias: { [`a\u001b${'a'.repeat(20_000)}`]: 'x' } }, 'rest'],
+  ])('shows the first 128 visible characters of the name of %s', (_what, request, transport) => {
+    const name = 'logit_bias' in request ? 'create_chat_completion' : 'create_image';
+    const { message, param, issues } = refusalOf(name, request, transport);
+    expect(issues?.[0]?.loc.at(-1)).toBe('a'.repeat(128));
+    expect(param?.endsWith('a'.repeat(128))).toBe(true);
+    expect(message.length).toBeLessThan(200);
+  });
+
   it('comes of the query, the path or the body', () => {
     const placeOf = (name: string, raw: object): unknown => refusalOf(name, raw).issues?.[0]?.loc;
     expect(placeOf('create_image', image({ async: 'x' }))).toEqual(['query', 'async']);
