@@ -34,7 +34,10 @@ export const validate = <Input>(
   const excess = jsonExcess(raw);
   if (excess !== null) throw new AppError('payload_too_large', `The request has ${excess}. Send less.`);
   const { input, toolInput = input } = operation;
-  const parsed = (transport === 'mcp' ? toolInput : input).safeParse(raw, { reportInput: true });
+  const parsed =
+    transport === 'mcp'
+      ? toolInput.safeParse(withoutNulls(raw, toolInput), { reportInput: true })
+      : input.safeParse(raw, { reportInput: true });
   const unknown = unknownFields(operation, raw, transport);
   if (parsed.success && unknown.length === 0) return parsed.data;
   const named = new Set<unknown>(unknown.map(({ path: [name] }) => name));
@@ -45,6 +48,19 @@ export const validate = <Input>(
       .map(({ path, ...issue }) => ({ loc: [source(operation, String(path[0] ?? '')), ...path], ...issue })),
   );
 };
+
+/** A model writes null for an argument that it leaves out. Where null is taken it may mean more; `custom_data` is no null. */
+const withoutNulls = (raw: unknown, schema: z.ZodType): unknown =>
+  schema instanceof z.ZodObject && isJsonObject(raw)
+    ? Object.fromEntries(
+        Object.entries(raw).filter(
+          ([name, value]) =>
+            value !== null ||
+            name === 'custom_data' ||
+            z.safeParse(schema.shape[name] ?? z.null(), null).success,
+        ),
+      )
+    : raw;
 
 /**
  * Finds the unknown fields that are refused. Over MCP, and where an operation is strict, these are all: a model guesses

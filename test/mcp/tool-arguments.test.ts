@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AppError } from '../../src/kit/errors.ts';
 import { createToolWords } from '../../src/mcp/tool-words.ts';
+import { toInputSchema } from '../../src/mcp/tool-schemas.ts';
 import { validate } from '../../src/operations/validate.ts';
 import { issueKey } from '../../src/accounts/keys.ts';
 import { noLimits } from '../../src/rules/key-limits.ts';
@@ -55,6 +56,27 @@ describe('an argument that a tool lists with a default', () => {
         name,
         expect.stringContaining(`${argument}: `),
       ]);
+  });
+});
+
+describe('an argument that is null', () => {
+  const optional = operations.flatMap((operation) => {
+    const { properties, required = [] } = toInputSchema(operation);
+    return Object.keys(properties)
+      .filter((argument) => !required.includes(argument) && argument !== 'custom_data')
+      .map((argument) => [operation.name, argument] as const);
+  });
+
+  it.each(optional)('means to %s the same as none: %s', async (name, argument) => {
+    expect(JSON.stringify(await refusalOf(name, { [argument]: null }))).toBe(
+      JSON.stringify(await refusalOf(name, {})),
+    );
+  });
+
+  it('is refused where one is required, and as custom_data, which may not be null', () => {
+    const operation = operations.find(({ name }) => name === 'create_image')!;
+    expect(() => validate(operation, { prompt: null }, 'mcp')).toThrow('prompt: is required');
+    expect(() => validate(operation, { prompt: 'x', custom_data: null }, 'mcp')).toThrow('custom_data');
   });
 });
 
