@@ -43,9 +43,10 @@ export const validate = <Input>(
   const named = new Set<unknown>(unknown.map(({ path: [name] }) => name));
   const others = parsed.success ? [] : fieldIssues(parsed.error.issues);
   throw invalid(
-    [...unknown, ...others.filter(({ path: [name] }) => !named.has(name))]
-      .slice(0, maxIssues)
-      .map(({ path, ...issue }) => ({ loc: [source(operation, String(path[0] ?? '')), ...path], ...issue })),
+    [...unknown, ...others.filter(({ path: [name] }) => !named.has(name))].map(({ path, ...issue }) => ({
+      loc: [source(operation, String(path[0] ?? '')), ...path],
+      ...issue,
+    })),
   );
 };
 
@@ -73,23 +74,39 @@ const unknownFields = (operation: Validated, raw: unknown, transport: Call['tran
     return [];
   const known = Object.keys(input.shape);
   if (transport === 'mcp' && rulesOf(sale).isPrepaid) known.push('idempotency_key');
-  const comparable = known.filter(({ length }) => length > longestShort);
   const unknown = Object.keys(raw).filter((name) => !known.includes(name));
   return unknown.slice(0, maxCompared).flatMap((name) => {
-    const lower = name.toLowerCase();
-    const near = known.includes(lower) ? lower : nearestName(lower, comparable, maxEdits);
-    const meant = near === null ? (otherNames?.get(lower) ?? []) : [near];
+    const near = nearOf(name, known);
+    const meant: readonly string[] = near.length > 0 ? near : (otherNames?.get(name.toLowerCase()) ?? []);
     // A request that says the same in the field itself was written for several APIs. What may name several fields is not
     // compared with them.
     const isSaid = (field: string): boolean =>
       (raw[field] ?? null) !== null && (meant.length > 1 || textOf(raw[field]) === textOf(raw[name]));
-    const isSlip = near !== null || (meant.length > 0 && !meant.some(isSaid));
+    const isSlip = near.length > 0 || (meant.length > 0 && !meant.some(isSaid));
     if (!isSlip && !refusesAll) return [];
-    const begun = known.filter((field) => lower.length > maxEdits && field.startsWith(lower));
-    const hints = meant.length > 0 ? meant : begun;
-    const hint = hints.length === 0 ? '' : `; did you mean ${choice(hints)}?`;
-    return [{ path: [name], msg: `is not a field here${hint}`, type: 'extra_forbidden' }];
+    return [{ path: [name], msg: notAField(name, known, meant), type: 'extra_forbidden' }];
   });
+};
+
+/** Finds the known name that a name looks like. */
+const nearOf = (name: string, known: readonly string[]): string[] => {
+  const lower = name.toLowerCase();
+  if (known.includes(lower)) return [lower];
+  const comparable = known.filter(({ length }) => length > longestShort);
+  return [nearestName(lower, comparable, maxEdits)].filter((near) => near !== null);
+};
+
+/** Says that a name is none of the known ones, and which one is meant. */
+export const notAField = (
+  name: string,
+  known: readonly string[],
+  meant: readonly string[] = nearOf(name, known),
+): string => {
+  const lower = name.toLowerCase();
+  const begun = known.filter((field) => lower.length > maxEdits && field.startsWith(lower));
+  const hints = meant.length > 0 ? meant : begun;
+  const place = known.includes('arguments') ? '; put it in arguments' : '';
+  return `is not a field here${hints.length === 0 ? place : `; did you mean ${choice(hints)}?`}`;
 };
 
 const textOf = (value: unknown): unknown => (typeof value === 'string' ? value : JSON.stringify(value));
@@ -98,8 +115,9 @@ const textOf = (value: unknown): unknown => (typeof value === 'string' ? value :
 export const invalidQuery = (field: string, msg: string): AppError =>
   invalid([{ loc: ['query', field], msg, type: 'value_error' }]);
 
-const invalid = (found: ValidationIssue[]): AppError => {
-  const issues = found.map(({ loc, ...issue }) => ({ loc: loc.map(toShown), ...issue }));
+/** Makes a 422 that names every wrong field and its place. */
+export const invalid = (found: readonly ValidationIssue[]): AppError => {
+  const issues = found.slice(0, maxIssues).map(({ loc, ...issue }) => ({ loc: loc.map(toShown), ...issue }));
   const first = issues[0];
   const param = first?.loc.slice(1).join('.') || undefined;
   const text = issues.map(({ loc, msg }) => `${loc.slice(1).join('.') || 'request'}: ${msg}`).join('; ');
