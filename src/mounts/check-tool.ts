@@ -171,17 +171,17 @@ const check = new Script('validate(value)');
 const checked = createContext({});
 
 /**
- * Finds what a value has that the schema of an accepted tool does not take; null: nothing. A schema can be one that takes
- * hours to check, so one that takes longer than a moment has nothing to say.
+ * Finds what a value has that the schema of an accepted tool does not take. A schema can be one that takes hours to check,
+ * so one that takes longer than a moment has nothing to say.
  */
-export const findMisfit = (schema: JsonObject, value: Json): ErrorObject | null => {
+export const findMisfits = (schema: JsonObject, value: Json): ErrorObject[] => {
   const validate = validators.get(schema) ?? compile(schema);
   validators.set(schema, validate);
   try {
     Object.assign(checked, { validate, value });
     const fits: unknown = check.runInContext(checked, { timeout: maxCheckMs });
-    return fits === true ? null : (validate.errors?.[0] ?? null);
+    return fits === true ? [] : (validate.errors ?? []);
   } catch {
-    return null;
+    return [];
   }
 };

@@ -96,6 +96,6 @@ const billOf = async (
 
 const fits = async (schema: JsonObject, content: Json | undefined): Promise<boolean> => {
   // Loaded only where a server is mounted.
-  const { findMisfit } = await import('../../mounts/check-tool.ts');
-  return content !== undefined && findMisfit(schema, content) === null;
+  const { findMisfits } = await import('../../mounts/check-tool.ts');
+  return content !== undefined && findMisfits(schema, content).length === 0;
 };
