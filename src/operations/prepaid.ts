@@ -201,10 +201,10 @@ export const insufficient = ({
   const end = periodEnd(period, now);
   return new AppError(
     'insufficient_balance',
-    `The request needs $${formatUsd(needed)}, which the budget of this API key does not cover: of $${formatUsd(limit)} ` +
+    `The request needs $${formatUsd(needed)}, which the budget of this key or connection does not cover: of $${formatUsd(limit)} ` +
       `${period === 'total' ? 'in all' : `a ${period}`}, $${formatUsd(spent)} is spent and $${formatUsd(held)} is held ` +
       `for running jobs. ${end === null ? '' : `The budget resets at ${toIso(end)}. `}` +
-      'Raise it, use another key, or ask for something that costs less.',
+      'Raise it, or ask for something that costs less.',
     { param: `budget_${period}_usd` },
   );
 };

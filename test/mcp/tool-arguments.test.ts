@@ -161,6 +161,7 @@ describe('the text of a refusal', () => {
     );
     expect(messageOf('See GET /v1/videos/{id}, or wait.')).toBe('See get_video, or wait.');
     expect(messageOf('This Idempotency-Key was used.')).toBe('This idempotency_key was used.');
+    expect(messageOf('Wait as long as Retry-After says.')).toBe('Wait as long as retry_after_seconds says.');
     expect(messageOf('the terms in PAYMENT-REQUIRED')).toBe('the terms in _meta["x402/error"]');
   });
 
