@@ -1,6 +1,6 @@
 import type { SignInPrompt } from '../../payments/sale/sign-in.ts';
 import { html, type Html } from '../docs/docs-page-html.ts';
-import { pageShell } from '../page-shell.ts';
+import { columnPage } from '../page-shell.ts';
 import type { PageOwner } from './write-page.ts';
 import { signInForm } from './sign-in-form.ts';
 
@@ -62,17 +62,13 @@ export const decisionPage = (
 };
 
 const page = (subject: AskedCallSubject, rows: AskedCallState['rows'], body: Html): string =>
-  pageShell({
+  columnPage({
     title: `${subject.service}: ${heading}`,
     style: subject.style,
-    body: html`<body class="single">
-      <main>
-        <p class="brand">${subject.service}</p>
-        <h1>${heading}</h1>
-        <dl>${[...facts(subject), ...rows.map(([name, value]) => row(name, value))]}</dl>
-        ${body}
-      </main>
-    </body>`,
+    main: html`<p class="brand">${subject.service}</p>
+      <h1>${heading}</h1>
+      <dl>${[...facts(subject), ...rows.map(([name, value]) => row(name, value))]}</dl>
+      ${body}`,
   });
 
 const heading = 'A call waits for you';
