@@ -8,7 +8,7 @@ import { pageHeaders, columnPage } from '../page-shell.ts';
 import { isConsoleBuilt } from '../console/console-files.ts';
 import { isPaywallWanted } from './paywall-wanted.ts';
 import type { Challenge } from '../../payments/sale/gate.ts';
-import { html, type Html } from '../docs/docs-page-html.ts';
+import { fact, html, type Html } from '../docs/docs-page-html.ts';
 import { clientSnippet } from '../../payments/chains/networks.ts';
 
 export interface UnpaidRequest {
@@ -189,13 +189,7 @@ const requestList = ({ parameters }: PaywallSubject): Html | null =>
     ? null
     : html`<h3>Your request</h3>
         <dl>
-          ${parameters.map(
-            ([name, value]) =>
-              html`<div>
-                <dt><code>${name}</code></dt>
-                <dd><bdi>${value}</bdi></dd>
-              </div>`,
-          )}
+          ${parameters.map(([name, value]) => fact(html`<code>${name}</code>`, html`<bdi>${value}</bdi>`))}
         </dl>`;
 
 const networkItem = (
@@ -205,22 +199,9 @@ const networkItem = (
   html`<li>
     <h3>${labelOf(network)}</h3>
     <dl>
-      <div>
-        <dt>Network</dt>
-        <dd><code>${network}</code></dd>
-      </div>
-      <div>
-        <dt>Wallet</dt>
-        <dd>${shortened(payTo)}</dd>
-      </div>
-      <div>
-        <dt>Token</dt>
-        <dd>${shortened(asset)}</dd>
-      </div>
-      <div>
-        <dt>Amount</dt>
-        <dd><code>${amount}</code> of the token's smallest unit</dd>
-      </div>
+      ${fact('Network', html`<code>${network}</code>`)} ${fact('Wallet', shortened(payTo))}
+      ${fact('Token', shortened(asset))}
+      ${fact('Amount', html`<code>${amount}</code> of the token's smallest unit`)}
     </dl>
   </li>`;
 
