@@ -13,6 +13,9 @@ export interface ReadJsonBodyOptions {
   sender?: WatchSenderOptions;
 }
 
+export const hasBody = ({ headers }: IncomingMessage): boolean =>
+  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+
 /**
  * Reads a request's JSON body. Returns it with its length in bytes. Throws AppError: payload_too_large, invalid_json,
  * unsupported_media_type, overloaded.
