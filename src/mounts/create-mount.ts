@@ -9,19 +9,21 @@ import { toReason } from './hide-secrets.ts';
 import type { MountConfig } from './mount-settings.ts';
 import type { CallContext, MountedServer, ToolOutcome } from './mounted-server.ts';
 
-export interface MountTimes {
+export const usualTimes = {
   /** The wait before the first new start. Each failure doubles it. */
-  firstRestMs: number;
-  longestRestMs: number;
+  firstRestMs: 100,
+  longestRestMs: 30_000,
   /** A server that served so long starts again as if it had never failed. */
-  forgivenAfterMs: number;
+  forgivenAfterMs: 60_000,
   /** How often tools are listed again, if the server does not say that they changed. */
-  relistMs: number;
+  relistMs: 300_000,
   /** The least time between two lists. */
-  leastRelistMs: number;
+  leastRelistMs: 2_000,
   /** A server of one account that was not called for so long ends at the next look, which is as often. */
-  idleMs: number;
-}
+  idleMs: 300_000,
+};
+
+export type MountTimes = typeof usualTimes;
 
 export interface MountParts extends Omit<ConnectParts, 'onToolsChanged' | 'signal'> {
   store: Pick<Store, 'noteMountedTools'>;
