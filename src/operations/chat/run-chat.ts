@@ -46,14 +46,6 @@ export const toCompletion = (
   ...(isSandbox ? { metadata: { sandbox: true } } : {}),
 });
 
-/** Gathers the pieces of one answer into the message of a chat completion. */
-export interface ChatAnswer {
-  /** Returns the piece without extras that are too long. Throws RangeError when the answer is too long. */
-  add(piece: JobEvent): JobEvent;
-  message(): JsonObject;
-  logprobs(): JsonObject | null;
-}
-
 interface ToolCall {
   id: string;
   name: string;
@@ -61,7 +53,10 @@ interface ToolCall {
   extraContent: JsonObject | undefined;
 }
 
-export const createChatAnswer = ({ isLegacyCall }: { isLegacyCall: boolean }): ChatAnswer => {
+export type ChatAnswer = ReturnType<typeof createChatAnswer>;
+
+/** Gathers the pieces of one answer into the message of a chat completion. */
+export const createChatAnswer = ({ isLegacyCall }: { isLegacyCall: boolean }) => {
   const pieces = { content: [] as string[], reasoning: [] as string[], refusal: [] as string[] };
   const calls = new Map<number, ToolCall>();
   const extras = createExtrasAccumulator();
@@ -86,7 +81,8 @@ export const createChatAnswer = ({ isLegacyCall }: { isLegacyCall: boolean }): C
   };
 
   return {
-    add: (piece) => {
+    /** Returns the piece without extras that are too long. Throws RangeError when the answer is too long. */
+    add: (piece: JobEvent): JobEvent => {
       if (piece.type === 'tool_call') {
         addCall(piece);
         return piece;
@@ -95,7 +91,7 @@ export const createChatAnswer = ({ isLegacyCall }: { isLegacyCall: boolean }): C
       if (piece.type !== 'content' || piece.extras === undefined || extras.add(piece.extras)) return piece;
       return { type: 'content', text: piece.text };
     },
-    message: () => {
+    message: (): JsonObject => {
       const functions = [...calls.entries()].sort(([a], [b]) => a - b).map(([, call]) => call);
       const members = extras.members();
       const saysOtherwise = functions.length > 0 || pieces.refusal.length > 0 || 'audio' in members;
