@@ -89,7 +89,6 @@ const serve = async (
     setRateHeaders(response, rate);
     await writeAnswer(answer, { request, response, operation, context, services });
   } catch (error) {
-    if (signal.aborted && response.destroyed) return;
     setRateHeaders(response, rate);
     writeError(response, error, { log: services.log, requestId, validation: operation.rest.validation });
   } finally {
