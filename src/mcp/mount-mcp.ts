@@ -123,7 +123,7 @@ export const createMcpMount = ({ services, operations, sender }: McpMountOptions
       const call = body === null ? null : readDirectCall(request, body);
       if (call !== null && (call.method !== 'tools/call' || served.hasTool(group, call.params.name)))
         return await answerDirectly(call, identity, { response, signal });
-      watchSender(request, sender);
+      watchSender(request, maxBytes, sender);
       await answerByLibrary(body === null ? request : withBody(request, body), response, {
         identity,
         maxBytes,
@@ -186,7 +186,7 @@ const createReadWhole =
   async (request: IncomingMessage, maxBytes: number): Promise<Buffer | null> => {
     const small = takeSmallBody(request, maxBytes);
     if (small !== null) return small;
-    watchSender(request, sender);
+    watchSender(request, maxBytes, sender);
     return readBody(request, maxBytes);
   };
 

@@ -59,7 +59,7 @@ export const readBody = async (request: IncomingMessage, options: ReadJsonBodyOp
   const body = Promise.withResolvers<Buffer>();
   const chunks: Buffer[] = [];
   let length = 0;
-  let endWatch = watchSender(request, sender);
+  let endWatch = watchSender(request, maxBytes, sender);
   const take = (chunk: Buffer): void => {
     length += chunk.length;
     if (length > maxBytes) return body.reject(tooLarge(options));
@@ -69,7 +69,7 @@ export const readBody = async (request: IncomingMessage, options: ReadJsonBodyOp
     endWatch();
     request.pause();
     reserve(undefined).then(() => {
-      endWatch = watchSender(request, sender);
+      endWatch = watchSender(request, maxBytes, sender);
       request.resume();
     }, body.reject);
   };
