@@ -1,4 +1,4 @@
-import { isJsonObject, jsonExcess } from '../kit/json.ts';
+import { isJsonObject, jsonExcess, refuseExcess } from '../kit/json.ts';
 import { AppError, type ValidationIssue } from '../kit/errors.ts';
 import { nearestName } from '../kit/text.ts';
 import type { Call } from './call.ts';
@@ -29,8 +29,7 @@ export const validate = <Input>(
   raw: unknown,
   transport: Call['transport'] = 'rest',
 ): Input => {
-  const excess = jsonExcess(raw);
-  if (excess !== null) throw new AppError('payload_too_large', `The request has ${excess}. Send less.`);
+  refuseExcess(jsonExcess(raw));
   const { input, toolInput = input } = operation;
   const parsed = (transport === 'mcp' ? toolInput : input).safeParse(raw, { reportInput: true });
   const unknown = unknownFields(operation, raw, transport);
