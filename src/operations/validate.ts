@@ -211,11 +211,34 @@ const issueType = (issue: Issue): string => {
   return issue.code === 'invalid_type' ? `${issue.expected}_type` : (issueTypes[issue.code] ?? 'value_error');
 };
 
-/** Adds to a refinement the issues that `schema` finds in the value at `path`. */
+const BriefList = z.core.$constructor<z.ZodArray>('BriefList', (schema, def) => {
+  z.ZodArray.init(schema, def);
+  const { parse } = schema._zod;
+  schema._zod.parse = (payload, context) => {
+    const items = payload.value;
+    if (!Array.isArray(items)) return parse(payload, context);
+    const parsed: unknown[] = [];
+    payload.value = parsed;
+    for (const [index, value] of items.entries()) {
+      const item = def.element._zod.run({ value, issues: [] }, context) as z.core.ParsePayload;
+      payload.issues.push(...z.core.util.prefixIssues(index, item.issues));
+      parsed.push(item.value);
+      if (payload.issues.length >= maxIssues) break;
+    }
+    return payload;
+  };
+});
+
+/** Makes a list that is read until enough issues were found. To describe each of very many would hold up other calls. */
+export const list = <Item extends z.ZodType>(element: Item) =>
+  new BriefList({ type: 'array', element }) as unknown as z.ZodArray<Item>;
+
+/** Adds to a refinement the issues that `schema` finds in the value at `path`, unless it has enough already. */
 export const addIssues = (
   context: z.RefinementCtx,
   { schema, value, path = [] }: { schema: z.ZodType | undefined; value: unknown; path?: (string | number)[] },
 ): void => {
+  if (context.issues.length >= maxIssues) return;
   const { error } = schema?.safeParse(value, { reportInput: true }) ?? {};
   for (const { path: inner, ...issue } of error?.issues ?? [])
     context.addIssue({ ...issue, path: [...path, ...inner] });

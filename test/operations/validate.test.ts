@@ -163,6 +163,30 @@ describe('a refusal of a wrong field', () => {
     expect(refusalOf('create_chat_completion', chat(parts)).issues).toHaveLength(20);
   });
 
+  it.each<[operation: string, place: string, request: (items: object[]) => object]>([
+    ['create_chat_completion', 'messages', (messages) => ({ messages })],
+    ['create_chat_completion', 'content', chat],
+    ['create_chat_completion', 'tools', (tools) => ({ ...chat('x'), tools })],
+    ['create_response', 'input', (input) => ({ input })],
+    ['create_response', 'content', (content) => ({ input: [{ role: 'user', content }] })],
+    ['create_response', 'tools', (tools) => ({ input: 'x', tools })],
+  ])('of %s is found without reading all wrong items of a list: %s', (name, _place, request) => {
+    let read = 0;
+    const wrong = Array.from({ length: 1_000 }, () => ({
+      get type() {
+        read += 1;
+        return 7;
+      },
+      get role() {
+        read += 1;
+        return 7;
+      },
+    }));
+    refusalOf(name, request(wrong));
+    // The size of a request is found by reading all of it.
+    expect(read - 2 * wrong.length).toBeLessThan(500);
+  });
+
   it('comes of the query, the path or the body', () => {
     const placeOf = (name: string, raw: object): unknown => refusalOf(name, raw).issues?.[0]?.loc;
     expect(placeOf('create_image', image({ async: 'x' }))).toEqual(['query', 'async']);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Json, JsonObject } from '../../kit/json.ts';
-import { addIssues } from '../validate.ts';
+import { addIssues, list } from '../validate.ts';
 import { forRest, unlisted } from '../schema-marks.ts';
 
 /** The contract's chat request (docs/contract.md, "Chat"). Unknown members are ignored, as they are not in the schema. */
@@ -38,14 +38,14 @@ const contentPart = z.discriminatedUnion('type', [
 
 const message = z.object({
   role: z.enum(['system', 'developer', 'user', 'assistant', 'tool', 'function']),
-  content: z.union([z.string(), z.array(contentPart)]).nullish(),
+  content: z.union([z.string(), list(contentPart)]).nullish(),
   name: optionalString,
-  tool_calls: z.array(jsonObject).nullish(),
+  tool_calls: list(jsonObject).nullish(),
   tool_call_id: optionalString,
   function_call: jsonObject.nullish(),
   refusal: optionalString,
   audio: optionalObject.describe('Of an earlier answer, by its id.'),
-  annotations: z.array(jsonObject).nullish(),
+  annotations: list(jsonObject).nullish(),
 });
 
 const tool = z.object({
@@ -89,7 +89,7 @@ const outputLimit = z.int().min(1).max(maxOutputLimit).nullish();
 
 /** Best-effort members that go to the upstream unchanged. All others stay here. */
 const forwarded = {
-  tools: forRest(z.array(tool).nullish(), { description: 'Function tools only.' }),
+  tools: forRest(list(tool).nullish(), { description: 'Function tools only.' }),
   tool_choice: forRest(
     z
       .union(
@@ -126,7 +126,7 @@ const forwarded = {
   prompt_cache_retention: forRest(optionalString, bestEffort),
   ...unlisted({
     function_call: z.union([z.string(), jsonObject]).nullish().describe('Legacy form of tool_choice.'),
-    functions: z.array(jsonObject).nullish().describe('Legacy form of tools.'),
+    functions: list(jsonObject).nullish().describe('Legacy form of tools.'),
   }),
   modalities: forRest(z.array(z.string()).nullish(), bestEffort),
 };
@@ -140,7 +140,7 @@ export const chatInput = z
       .max(128)
       .optional()
       .describe('A chat SKU from list_models. Default textmodel-3.5-flash, or the first there is.'),
-    messages: z.array(message).min(1).describe('The conversation so far, in OpenAI chat form.'),
+    messages: list(message).min(1).describe('The conversation so far, in OpenAI chat form.'),
     ...unlisted({ stream: z.boolean().nullish().describe('true answers server-sent events.') }),
     conversation_id: forRest(optionalString, {
       description: 'Echoed in the body and, up to 4,096 bytes, in X-Conversation-Id.',
