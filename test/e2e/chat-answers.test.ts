@@ -265,6 +265,23 @@ describe('a legacy function call', () => {
     }
     expect(up.takeAsked()).toHaveLength(2);
   });
+
+  it.each([
+    { functions: [] },
+    { functions: [], tools: [] },
+    { functions: [{ name: 'f' }], tools: [{ type: 'function', function: { name: 'f' } }] },
+  ])('is none where the request has %j: parallel calls stay apart', async (body) => {
+    const toolCalls = ['one', 'two'].map((id) => ({ id, name: 'f', arguments: [`{"${id}":1}`] }));
+    for (const stream of [false, true]) {
+      up.upstream.script({ kind: 'chat', toolCalls });
+      const answer = await up.ask({ ...body, stream });
+      const calls = stream
+        ? (deltas(await readChunks(answer), 'tool_calls').flat() as { id?: string }[])
+        : ((await answer.json()) as { choices: [{ message: { tool_calls: { id: string }[] } }] }).choices[0]
+            .message.tool_calls;
+      expect(calls.flatMap(({ id }) => id ?? [])).toEqual(['one', 'two']);
+    }
+  });
 });
 
 describe('usage that an upstream tells in part, or wrong', () => {

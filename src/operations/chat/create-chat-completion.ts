@@ -105,6 +105,7 @@ export const createChatCompletion = soldOperation<
               options,
               isWhole: !isStreamed(request, call),
               conversationId: request.conversation_id ?? null,
+              isLegacyCall: asksLegacyCalls(request),
               ...terms,
             };
             return { work };
@@ -122,7 +123,7 @@ export const createChatCompletion = soldOperation<
           job,
           headers: headersOf(job, request),
           stream: isStreamed(request, call)
-            ? createChatStream(job, { isLegacyCall: Array.isArray(request.functions) })
+            ? createChatStream(job, { isLegacyCall: asksLegacyCalls(request) })
             : null,
           readLater: `Read it with GET /v1/jobs/${job.id}.`,
         },
@@ -131,6 +132,10 @@ export const createChatCompletion = soldOperation<
       ),
   },
 });
+
+/** Tells whether function calls are answered in the legacy form, which has room for one: where `tools` offers none. */
+const asksLegacyCalls = ({ functions, tools }: ChatInput): boolean =>
+  (functions ?? []).length > 0 && (tools ?? []).length === 0;
 
 const readings = new WeakMap<ChatInput, ReturnType<typeof read>>();
 

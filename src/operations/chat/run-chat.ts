@@ -12,12 +12,13 @@ import {
 
 export interface ChatJobRequest extends TextJobRequest {
   conversationId: string | null;
+  isLegacyCall: boolean;
 }
 
 /** Runs chat jobs. The result is the chat completion. */
 export const createRunChat = (options: RunTextJobOptions): Executor =>
-  createRunTextJob<ChatJobRequest>(options, (job, { options: { functions }, conversationId }) => {
-    const answer = createChatAnswer({ isLegacyCall: functions !== undefined });
+  createRunTextJob<ChatJobRequest>(options, (job, { isLegacyCall, conversationId }) => {
+    const answer = createChatAnswer({ isLegacyCall });
     return { add: answer.add, end: (ended) => toCompletion(job, answer, { ...ended, conversationId }) };
   });
 
@@ -56,7 +57,7 @@ interface ToolCall {
 export type ChatAnswer = ReturnType<typeof createChatAnswer>;
 
 /** Gathers the pieces of one answer into the message of a chat completion. */
-export const createChatAnswer = ({ isLegacyCall }: { isLegacyCall: boolean }) => {
+export const createChatAnswer = ({ isLegacyCall }: Pick<ChatJobRequest, 'isLegacyCall'>) => {
   const pieces = { content: [] as string[], reasoning: [] as string[], refusal: [] as string[] };
   const calls = new Map<number, ToolCall>();
   const extras = createExtrasAccumulator();
