@@ -266,6 +266,16 @@ describe('a legacy function call', () => {
     expect(up.takeAsked()).toHaveLength(2);
   });
 
+  it('ends with function_call, whatever reason an upstream gives for a call that it had to make', async () => {
+    const body = { functions: [{ name: 'f' }], function_call: { name: 'f' } };
+    for (const finish of ['stop', 'tool_calls', 'function_call']) {
+      up.upstream.script({ kind: 'chat', functionCall: { name: 'f', arguments: ['{}'] }, finish });
+      expect(await (await up.ask(body)).json()).toMatchObject({
+        choices: [{ finish_reason: 'function_call', message: { function_call: { name: 'f' } } }],
+      });
+    }
+  });
+
   it.each([
     { functions: [] },
     { functions: [], tools: [] },

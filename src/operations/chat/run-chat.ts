@@ -1,6 +1,6 @@
 import type { Executor, JobEvent } from '../../jobs/executor.ts';
 import type { JsonObject } from '../../kit/json.ts';
-import type { TextExtras, TextUsage } from '../../providers/text/text-provider.ts';
+import type { FinishReason, TextExtras, TextUsage } from '../../providers/text/text-provider.ts';
 import type { Job } from '../../store/store.ts';
 import {
   createRunTextJob,
@@ -37,15 +37,22 @@ export const toCompletion = (
   job: ChatHead,
   answer: ChatAnswer,
   { finishReason, usage, isSandbox, conversationId }: TextEnd & Pick<ChatJobRequest, 'conversationId'>,
-): JsonObject => ({
-  ...chatHead(job, 'chat.completion'),
-  choices: [
-    { index: 0, message: answer.message(), finish_reason: finishReason, logprobs: answer.logprobs() },
-  ],
-  usage: toWireUsage(usage),
-  conversation_id: conversationId,
-  ...(isSandbox ? { metadata: { sandbox: true } } : {}),
-});
+): JsonObject => {
+  const message = answer.message();
+  // Upstreams end a call with the name of either form.
+  const form = callForms.find((name) => name in message);
+  const reason = callForms.includes(finishReason) ? (form ?? finishReason) : finishReason;
+  return {
+    ...chatHead(job, 'chat.completion'),
+    choices: [{ index: 0, message, finish_reason: reason, logprobs: answer.logprobs() }],
+    usage: toWireUsage(usage),
+    conversation_id: conversationId,
+    ...(isSandbox ? { metadata: { sandbox: true } } : {}),
+  };
+};
+
+/** The members of a message that have its calls, which are also the reasons to end with one. */
+const callForms: FinishReason[] = ['tool_calls', 'function_call'];
 
 interface ToolCall {
   id: string;
