@@ -48,7 +48,8 @@ export const createChatCompletion = soldOperation<
     wrong: {},
     headers: {
       'X-Chat-Completion-Id': '`chatcmpl-` and the job id: the way to recover the answer.',
-      'X-Conversation-Id': 'The conversation_id of the request.',
+      'X-Conversation-Id':
+        'The conversation_id of the request, with `%` and what a header cannot carry percent-encoded.',
     },
     stream: {
       description:
@@ -169,10 +170,8 @@ const maxConversationIdBytes = 4_096;
 
 const conversationHeader = (id: string): Record<string, string> => {
   if (id === '' || Buffer.byteLength(id) > maxConversationIdBytes) return {};
-  const isPlain = /^[!-~](?:[ -~]*[!-~])?$/.test(id);
-  // Where other characters are encoded, a percent sign is encoded too, so that decoding returns the id.
-  const encoded = id.toWellFormed().replace(/[^ -$&-~]|^ | $/gu, encodeURIComponent);
-  return { 'x-conversation-id': isPlain ? id : encoded };
+  // A percent sign is always encoded, so that decoding returns the id.
+  return { 'x-conversation-id': id.toWellFormed().replace(/[^ -$&-~]|^ | $/gu, encodeURIComponent) };
 };
 
 /** Removes participant names, which never reach an upstream. The legacy function role keeps the name that it needs. */
