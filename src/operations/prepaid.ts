@@ -1,4 +1,4 @@
-import { AppError, isTransient, messages } from '../kit/errors.ts';
+import { AppError, isTransient, messages, wrongHeader } from '../kit/errors.ts';
 import { formatUsd, type Nano } from '../kit/money.ts';
 import { newJobRecord } from '../store/commands/job-table.ts';
 import type { Job, NewJob, OpenJobInput, Store } from '../store/store.ts';
@@ -350,12 +350,7 @@ export const idempotencyOf = (
   const key = call.idempotencyKey;
   if (key === null) return null;
   if (key.length < 1 || key.length > longestIdempotencyKey)
-    throw new AppError('invalid_parameter', 'Idempotency-Key: must be 1 to 255 characters', {
-      param: 'Idempotency-Key',
-      issues: [
-        { loc: ['header', 'Idempotency-Key'], msg: 'must be 1 to 255 characters', type: 'value_error' },
-      ],
-    });
+    throw wrongHeader('Idempotency-Key', `must be 1 to ${longestIdempotencyKey} characters`);
   return { endpoint: operation.name, key, bodyHash: sha256(canonicalJson(prepaid.idempotentPart(input))) };
 };
 
