@@ -119,7 +119,10 @@ const fieldIssues = (issues: readonly Issue[]): FieldIssue[] => {
 
 const place = ({ path }: Issue): string => JSON.stringify(path);
 
-/** Returns the issue itself, or for a union the issues of the form that the value was meant to have. */
+/**
+ * Returns the issue itself, or for a union the issues of the form that the value was meant to have. A union's own sentence
+ * gives way only to what is wrong further in.
+ */
 const placed = (issue: Issue): Issue[] => {
   if (issue.code === 'unrecognized_keys')
     return issue.keys.map((key) => ({
@@ -127,9 +130,11 @@ const placed = (issue: Issue): Issue[] => {
       path: [...issue.path, key],
       message: 'is not a field here',
     }));
-  if (issue.code !== 'invalid_union' || isOwnSentence(issue)) return [issue];
+  if (issue.code !== 'invalid_union') return [issue];
   const [meant] = (issue.errors ?? [])
-    .filter((branch) => wantedBy(branch).length === 0)
+    .filter((branch) =>
+      isOwnSentence(issue) ? branch.every(({ path }) => path.length > 0) : wantedBy(branch).length === 0,
+    )
     .toSorted((a, b) => a.length - b.length);
   if (meant === undefined) return [issue];
   return meant.flatMap((inner) => placed({ ...inner, path: [...issue.path, ...inner.path] }));

@@ -58,6 +58,19 @@ describe('a refusal of a wrong field', () => {
       'messages.0.role: is required and must be "system", "developer", "user", "assistant", "tool" or "function"',
     ],
     ['create_response', {}, 'input: is required'],
+    ['create_response', { input: 7 }, 'input: must be a string or an array of items'],
+    ['create_response', { input: [{ role: 'user', content: 'x' }, 'y'] }, 'input.1: must be a JSON object'],
+    ['create_response', { input: [{ type: 7 }] }, 'input.0.type: must be a string'],
+    [
+      'create_response',
+      { input: [{ role: 'user', content: 7 }] },
+      'input.0.content: must be a string or an array of parts with a type',
+    ],
+    [
+      'create_response',
+      { input: [{ role: 'user', content: [{ text: 'x' }] }] },
+      'input.0.content.0.type: is required',
+    ],
     ['create_chat_completion', chat([7]), 'messages.0.content.0: must be a JSON object'],
     [
       'create_chat_completion',
