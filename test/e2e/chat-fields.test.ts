@@ -97,6 +97,13 @@ describe('what a chat request asks of the upstream', () => {
     expect(await askedUpstream({ ...nulls, max_completion_tokens: 100, max_tokens: null })).toEqual(least);
   });
 
+  it('is no seed that a number of JSON cannot say exactly, and any other', async () => {
+    for (const seed of [2 ** 53 - 1, 1 - 2 ** 53, 0])
+      expect(await askedUpstream({ seed })).toMatchObject({ seed });
+    for (const seed of [2 ** 53, 2 ** 63, -(2 ** 63), 1e300])
+      expect(await askedUpstream({ seed })).not.toHaveProperty('seed');
+  });
+
   it('is never less than the usage, whatever stream_options says', async () => {
     const stream_options = { include_usage: false, include_obfuscation: false };
     const asked = await askedUpstream({ stream_options });

@@ -6,6 +6,11 @@ import { forRest, unlisted } from '../schema-marks.ts';
 /** The contract's chat request (docs/contract.md, "Chat"). Unknown members are ignored, as they are not in the schema. */
 const jsonObject = z.record(z.string(), z.json());
 const optionalInteger = z.int().nullish();
+/** A seed may have 64 bits. One that JSON's numbers cannot say exactly is left out, as none is promised to be heeded. */
+const seed = z.preprocess(
+  (value) => (Number.isInteger(value) && !Number.isSafeInteger(value) ? null : value),
+  optionalInteger,
+);
 const optionalNumber = z.number().nullish();
 const optionalString = z.string().nullish();
 const optionalBoolean = z.boolean().nullish();
@@ -105,7 +110,7 @@ const forwarded = {
   frequency_penalty: forRest(optionalNumber, sampling),
   stop: forRest(z.union([z.string(), z.array(z.string())]).nullish(), bestEffort),
   logit_bias: forRest(z.record(z.string(), z.int()).nullish(), bestEffort),
-  seed: forRest(optionalInteger, bestEffort),
+  seed: forRest(seed, bestEffort),
   top_logprobs: forRest(optionalInteger, bestEffort),
   logprobs: forRest(optionalBoolean, bestEffort),
   parallel_tool_calls: forRest(optionalBoolean, bestEffort),
