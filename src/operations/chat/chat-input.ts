@@ -15,6 +15,9 @@ const optionalNumber = z.number().nullish();
 const optionalString = z.string().nullish();
 const optionalBoolean = z.boolean().nullish();
 const optionalObject = jsonObject.nullish();
+/** A member that the contract has no null for counts as absent where it is null. */
+const absentIfNull = <Schema extends z.ZodType>(schema: Schema) =>
+  z.preprocess((value) => value ?? undefined, schema.optional());
 
 const cached = { prompt_cache_breakpoint: optionalObject };
 
@@ -30,7 +33,7 @@ const contentPart = z.discriminatedUnion('type', [
           /^(?:data:image\/(?:png|jpeg|webp|gif|avif);base64,|https?:\/\/)/i,
           'must be an https:// URL, or a base64 data URI of a PNG, JPEG, WebP, GIF or AVIF',
         ),
-      detail: z.string().optional(),
+      detail: absentIfNull(z.string()),
     }),
     ...cached,
   }),
@@ -139,12 +142,9 @@ const forwardedNames = Object.keys(forwarded) as (keyof typeof forwarded)[];
 
 export const chatInput = z
   .object({
-    model: z
-      .string()
-      .min(1)
-      .max(128)
-      .optional()
-      .describe('A chat SKU from list_models. Default textmodel-3.5-flash, or the first there is.'),
+    model: absentIfNull(z.string().min(1).max(128)).describe(
+      'A chat SKU from list_models. Default textmodel-3.5-flash, or the first there is.',
+    ),
     messages: list(message).min(1).describe('The conversation so far, in OpenAI chat form.'),
     ...unlisted({ stream: z.boolean().nullish().describe('true answers server-sent events.') }),
     conversation_id: forRest(optionalString, {
