@@ -97,9 +97,9 @@ const firstIdOf = (followers: number): number =>
 const lastIdOf = (followers: number): number => firstIdOf(followers) + idsPerCount - 1;
 const followersOf = (id: number): number => mostFollowers - Math.floor(id / idsPerCount);
 
-const readLead = (row: Record<string, unknown> | undefined): Lead => {
+const readLead = (row: Record<string, unknown>): Lead => {
   try {
-    return unpackLead(String(row?.['lead']));
+    return unpackLead(String(row['lead']));
   } catch (cause) {
     throw new ProfilesDamagedError('a profile is damaged', { cause });
   }
@@ -182,7 +182,8 @@ export const createSearch = (database: DatabaseSync): ((query: LeadQuery) => Lea
       found.push(...findEqual(fewest));
       from = lastIdOf(fewest) + 1;
     }
-    return found.slice(0, limit).map(({ id }) => readLead(read.get(id)));
+    // Somebody who was found may be deleted meanwhile.
+    return found.slice(0, limit).flatMap(({ id }) => read.all(id).map(readLead));
   };
 };
 
