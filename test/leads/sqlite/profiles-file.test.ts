@@ -65,6 +65,21 @@ describe('a copy of profiles', () => {
     await expect(promisify(execFile)(process.execPath, ['-e', lock, file])).rejects.toThrow('is locked');
   });
 
+  it('holds off no deletion, and has nobody who was deleted meanwhile', async () => {
+    createWriter(database, 1)(many);
+    const { signal } = new AbortController();
+    const steps = vi.spyOn(signal, 'throwIfAborted').mockImplementationOnce(() => {
+      using deletion = openToRead(file, { timeoutMs: 0 });
+      deletePeople(deletion, ['user7', 'user1999']);
+    });
+    await copyProfiles(file, to(), signal);
+    expect(steps.mock.calls.length).toBeGreaterThan(1);
+    using copy = openToRead(to(), { timeoutMs: 0 });
+    expect(idsIn(copy)).toEqual(idsIn(database));
+    expect(idsIn(copy)).toHaveLength(1_998);
+    copy.exec(`INSERT INTO words (words) VALUES ('integrity-check')`);
+  });
+
   it('ends with the reason of its signal', async () => {
     createWriter(database, 1)(many);
     await expect(copyProfiles(file, to(), AbortSignal.abort(new Error('no room')))).rejects.toThrow(
