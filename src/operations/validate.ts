@@ -1,4 +1,4 @@
-import { isJsonObject, jsonExcess } from '../kit/json.ts';
+import { isJsonObject, jsonExcess, refuseExcess } from '../kit/json.ts';
 import { AppError, type ValidationIssue } from '../kit/errors.ts';
 import { nearestName, sanitizeLine } from '../kit/text.ts';
 import type { Call } from './call.ts';
@@ -31,8 +31,7 @@ export const validate = <Input>(
   raw: unknown,
   transport: Call['transport'] = 'rest',
 ): Input => {
-  const excess = jsonExcess(raw);
-  if (excess !== null) throw new AppError('payload_too_large', `The request has ${excess}. Send less.`);
+  refuseExcess(jsonExcess(raw));
   const { input, toolInput = input } = operation;
   const parsed =
     transport === 'mcp'
@@ -161,7 +160,10 @@ const fieldIssues = (issues: readonly Issue[]): FieldIssue[] => {
 
 const place = ({ path }: Issue): string => JSON.stringify(path);
 
-/** Returns the issue itself, or for a union the issues of the form that the value was meant to have. */
+/**
+ * Returns the issue itself, or for a union the issues of the form that the value was meant to have. A union's own sentence
+ * gives way only to what is wrong further in.
+ */
 const placed = (issue: Issue): Issue[] => {
   if (issue.code === 'unrecognized_keys')
     return issue.keys.map((key) => ({
@@ -169,9 +171,11 @@ const placed = (issue: Issue): Issue[] => {
       path: [...issue.path, key],
       message: 'is not a field here',
     }));
-  if (issue.code !== 'invalid_union' || isOwnSentence(issue)) return [issue];
+  if (issue.code !== 'invalid_union') return [issue];
   const [meant] = (issue.errors ?? [])
-    .filter((branch) => wantedBy(branch).length === 0)
+    .filter((branch) =>
+      isOwnSentence(issue) ? branch.every(({ path }) => path.length > 0) : wantedBy(branch).length === 0,
+    )
     .toSorted((a, b) => a.length - b.length);
   if (meant === undefined) return [issue];
   return meant.flatMap((inner) => placed({ ...inner, path: [...issue.path, ...inner.path] }));
@@ -253,11 +257,34 @@ const issueType = (issue: Issue): string => {
   return issue.code === 'invalid_type' ? `${issue.expected}_type` : (issueTypes[issue.code] ?? 'value_error');
 };
 
-/** Adds to a refinement the issues that `schema` finds in the value at `path`. */
+const BriefList = z.core.$constructor<z.ZodArray>('BriefList', (schema, def) => {
+  z.ZodArray.init(schema, def);
+  const { parse } = schema._zod;
+  schema._zod.parse = (payload, context) => {
+    const items = payload.value;
+    if (!Array.isArray(items)) return parse(payload, context);
+    const parsed: unknown[] = [];
+    payload.value = parsed;
+    for (const [index, value] of items.entries()) {
+      const item = def.element._zod.run({ value, issues: [] }, context) as z.core.ParsePayload;
+      payload.issues.push(...z.core.util.prefixIssues(index, item.issues));
+      parsed.push(item.value);
+      if (payload.issues.length >= maxIssues) break;
+    }
+    return payload;
+  };
+});
+
+/** Makes a list that is read until enough issues were found. To describe each of very many would hold up other calls. */
+export const list = <Item extends z.ZodType>(element: Item) =>
+  new BriefList({ type: 'array', element }) as unknown as z.ZodArray<Item>;
+
+/** Adds to a refinement the issues that `schema` finds in the value at `path`, unless it has enough already. */
 export const addIssues = (
   context: z.RefinementCtx,
   { schema, value, path = [] }: { schema: z.ZodType | undefined; value: unknown; path?: (string | number)[] },
 ): void => {
+  if (context.issues.length >= maxIssues) return;
   const { error } = schema?.safeParse(value, { reportInput: true }) ?? {};
   for (const { path: inner, ...issue } of error?.issues ?? [])
     context.addIssue({ ...issue, path: [...path, ...inner] });
