@@ -166,22 +166,26 @@ const compile = ({ $schema: _dialect, $id: _name, ...schema }: JsonObject): Vali
 let compiled = 0;
 let compiler: Ajv | null = null;
 
-const validators = new WeakMap<JsonObject, ValidateFunction>();
+/** Null: the schema takes too long. */
+const validators = new WeakMap<JsonObject, ValidateFunction | null>();
 const check = new Script('validate(value)');
 const checked = createContext({});
 
 /**
  * Finds what a value has that the schema of an accepted tool does not take. A schema can be one that takes hours to check,
- * so one that takes longer than a moment has nothing to say.
+ * so one that once took longer than a moment has nothing more to say.
  */
 export const findMisfits = (schema: JsonObject, value: Json): ErrorObject[] => {
-  const validate = validators.get(schema) ?? compile(schema);
+  const known = validators.get(schema);
+  if (known === null) return [];
+  const validate = known ?? compile(schema);
   validators.set(schema, validate);
   try {
     Object.assign(checked, { validate, value });
     const fits: unknown = check.runInContext(checked, { timeout: maxCheckMs });
     return fits === true ? [] : (validate.errors ?? []);
   } catch {
+    validators.set(schema, null);
     return [];
   }
 };

@@ -39,7 +39,6 @@ export const readResult = (
     content: Array.isArray(content) ? content.flatMap(takeItem) : content,
     ...(structuredContent === undefined ? {} : { structuredContent }),
     ...(Object.keys(named).length === 0 ? {} : { _meta: named }),
-    // Last, where the sums of the store look for it.
     ...(isError ? { isError } : {}),
   };
   if (JSON.stringify(taken).length > maxCharacters)

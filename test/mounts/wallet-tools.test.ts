@@ -256,8 +256,10 @@ describe.each(engines.all)('a mounted tool on $engine', ({ databaseUrl }) => {
 
   it('tells no price for what it does not take', async () => {
     expect((await sale.ask('strict', { query: 1 })).status).toBe(422);
-    const taken = await sale.ask('strict', { query: 'a', list: [1] }, { apiKey: sale.apiKey });
-    expect(taken.headers.get('x-causeway-charge-usd')).toBe('0.05');
+    for (const list of [[1], null]) {
+      const taken = await sale.ask('strict', { query: 'a', list }, { apiKey: sale.apiKey });
+      expect(taken.headers.get('x-causeway-charge-usd')).toBe('0.05');
+    }
   });
 
   it('asks nobody to pay for what is free or not offered', async () => {

@@ -166,8 +166,10 @@ const findTool = async (
   // Loaded only where a server is mounted.
   const { findMisfits } = await import('../../mounts/check-tool.ts');
   const { inputSchema } = found.definition;
-  const issues = findMisfits(inputSchema, given).map(({ instancePath, params, message }) => {
+  const issues = findMisfits(inputSchema, given).flatMap(({ instancePath, params, message }) => {
     const [, ...path] = instancePath.split('/');
+    // Models write null for an argument that they leave out, and many servers take it so.
+    if (path.length === 1 && given[path[0] ?? ''] === null) return [];
     const { additionalProperty: name } = params as { additionalProperty?: string };
     const known = path.length === 0 ? Object.keys(inputSchema['properties'] ?? {}) : [];
     return name === undefined
