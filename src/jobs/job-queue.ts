@@ -5,16 +5,23 @@ import type { Job, JobKind, Store } from '../store/store.ts';
 
 /** A worker counts as dead this long after its last heartbeat. */
 export const leaseMs = 30_000;
-const claimAtLeastEveryMs = 5_000;
+export const defaultBeatMs = leaseMs / 6;
 const reapBatch = 100;
-/** A clock that is further ahead of the database's is told of. */
-const maxAheadMs = 5_000;
+/** A clock that is further from the database's is told of. */
+const maxSkewMs = 5_000;
 /** Of the lanes of a kind. */
 const accountShare = 0.75;
+
+/** The clock of the database, which all gateways share, as far as the last heartbeat knows it. Leases end by it. */
+export interface LeaseClock extends Clock {
+  /** How far the clock of the process is ahead; below 0: behind. */
+  aheadMs: number;
+}
 
 export interface JobQueueOptions {
   store: Store;
   clock: Clock;
+  leaseClock: LeaseClock;
   log: Log;
   owner: string;
   /** Maximum number of queued jobs of each kind that run here at once. */
@@ -36,7 +43,7 @@ export interface JobQueueOptions {
 
 /** Takes jobs of the store under leases, keeps the leases, and takes over jobs whose worker died. */
 export const createJobQueue = (options: JobQueueOptions) => {
-  const { log, draining, beatMs = leaseMs / 6 } = options;
+  const { log, draining, beatMs = defaultBeatMs } = options;
   let isClaiming = false;
   let isClaimWanted = false;
   let claiming: Promise<void> = Promise.resolve();
@@ -67,23 +74,17 @@ export const createJobQueue = (options: JobQueueOptions) => {
     /** Claims queued jobs until all lanes are full. */
     claim,
     claimed: (): Promise<void> => claiming,
-    /** Claims now and then, and renews the leases of this process until `ended` aborts. */
+    /** Renews the leases of this process, and claims now and then, until `ended` aborts. */
     begin: (ended: AbortSignal): void => {
       const beat = createHeartbeat(options, claim);
-      void repeat({ what: 'renewing leases', intervalMs: beatMs, signal: ended, log, work: beat });
-      void repeat({
-        what: 'claiming queued jobs',
-        intervalMs: claimAtLeastEveryMs,
-        signal: draining,
-        log,
-        work: claim,
-      });
+      const work = (): Promise<void> => beat().finally(claim);
+      void repeat({ what: 'renewing leases', intervalMs: beatMs, signal: ended, log, work });
     },
   };
 };
 
 const claimLane = async (
-  { store, clock, owner, running, restingSkus, launch }: JobQueueOptions,
+  { store, clock, leaseClock, owner, running, restingSkus, launch }: JobQueueOptions,
   kind: JobKind,
   lanes: number,
 ): Promise<boolean> => {
@@ -98,13 +99,12 @@ const claimLane = async (
   const fullAccounts = left.flatMap(([accountId, count]) => (count > 0 ? [] : accountId));
   // All claimed jobs may be of the account that has the most already.
   const limit = Math.min(room, share, ...left.flatMap(([, count]) => (count > 0 ? count : [])));
-  const now = clock.now();
   const jobs = await store.claimJobs({
     owner,
     kind,
     limit,
-    leaseUntil: now + leaseMs,
-    now,
+    leaseUntil: leaseClock.now() + leaseMs,
+    now: clock.now(),
     restingSkus: restingSkus?.() ?? [],
     fullAccounts,
   });
@@ -118,9 +118,9 @@ const claimLane = async (
  * job counts as dead.
  */
 const createHeartbeat = (options: JobQueueOptions, claim: () => void): (() => Promise<void>) => {
-  const { store, clock, log, ending, draining, settleMs = leaseMs / 2 } = options;
+  const { store, clock, leaseClock, log, ending, draining, settleMs = leaseMs / 2 } = options;
   const warn = throttle(600_000, (aheadMs: number) =>
-    log.warn({ aheadMs }, "the clock is ahead of the database's; set it"),
+    log.warn({ aheadMs }, 'the clock is not that of the database; set it'),
   );
   /** Start of the time in which the store has answered every heartbeat; null at first and after a failed one. */
   let answersSince: number | null = null;
@@ -128,10 +128,9 @@ const createHeartbeat = (options: JobQueueOptions, claim: () => void): (() => Pr
   return async () => {
     // Of before the renewal, after which no lease of this process ends until then, however long it took.
     const now = clock.now();
-    let aheadMs: number;
     try {
       await renew(options);
-      aheadMs = await store.ping();
+      leaseClock.aheadMs = await store.ping();
     } catch (error) {
       answersSince = null;
       throw error;
@@ -140,18 +139,17 @@ const createHeartbeat = (options: JobQueueOptions, claim: () => void): (() => Pr
     lastBeatAt = now;
     answersSince ??= performance.now();
     const isSettled = performance.now() - answersSince >= settleMs;
-    if (aheadMs > maxAheadMs) warn(aheadMs);
-    // By a clock that is ahead, leases of other gateways would seem to have ended that are renewed in time.
-    const reapAt = now - Math.max(0, aheadMs);
+    const { aheadMs } = leaseClock;
+    if (Math.abs(aheadMs) > maxSkewMs) warn(aheadMs);
     if (isSettled && ending.size < reapBatch && !draining.aborted)
-      await reap(options, { now: reapAt, claim });
+      await reap(options, { now: now - aheadMs, claim });
   };
 };
 
-const renew = async ({ store, clock, owner, running, ending }: JobQueueOptions): Promise<void> => {
+const renew = async ({ store, leaseClock, owner, running, ending }: JobQueueOptions): Promise<void> => {
   const ids = [...running.keys(), ...ending.keys()];
   if (ids.length === 0) return;
-  const held = new Set(await store.renewLeases({ owner, ids, leaseUntil: clock.now() + leaseMs }));
+  const held = new Set(await store.renewLeases({ owner, ids, leaseUntil: leaseClock.now() + leaseMs }));
   for (const id of ids) if (!held.has(id)) running.get(id)?.abort.abort(new LeaseLostError(id));
 };
 

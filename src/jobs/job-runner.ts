@@ -9,7 +9,7 @@ import { endedJobRecord } from '../store/commands/job-table.ts';
 import type { Job, JobKind } from '../store/store.ts';
 import type { Executor, ExecutorContext, JobEvent, JobOutcome } from './executor.ts';
 import { createJobFeed, type JobFeed } from './job-feed.ts';
-import { createJobQueue, leaseMs, type JobQueueOptions } from './job-queue.ts';
+import { createJobQueue, defaultBeatMs, leaseMs, type JobQueueOptions } from './job-queue.ts';
 import { isTerminal, toWebhookEvent } from './public-job.ts';
 import { unserved } from './provider-failure.ts';
 import { callWithin } from '../kit/deadline.ts';
@@ -64,7 +64,7 @@ interface RunningJob extends LiveJob {
   readonly lane: JobKind | null;
 }
 
-interface RunnerState extends JobRunnerOptions, Pick<JobQueueOptions, 'owner' | 'ending'> {
+interface RunnerState extends JobRunnerOptions, Pick<JobQueueOptions, 'owner' | 'ending' | 'leaseClock'> {
   running: Map<string, RunningJob>;
   draining: AbortController;
 }
@@ -74,8 +74,10 @@ interface RunnerState extends JobRunnerOptions, Pick<JobQueueOptions, 'owner' | 
  * renews the leases. A job that loses its lease is aborted here, and ended by the process that reaps it.
  */
 export const createJobRunner = (options: JobRunnerOptions) => {
+  const leaseClock = { aheadMs: 0, now: () => options.clock.now() - leaseClock.aheadMs };
   const state: RunnerState = {
     ...options,
+    leaseClock,
     owner: randomUUID(),
     running: new Map(),
     ending: new Map(),
@@ -96,7 +98,8 @@ export const createJobRunner = (options: JobRunnerOptions) => {
   let stopListening = (): void => undefined;
 
   return {
-    /** The lease owner, for jobs opened as `running`. */
+    /** The lease of a job that is opened as `running`. */
+    newLease: () => ({ leaseOwner: owner, leaseUntil: leaseClock.now() + leaseMs }),
     owner,
     /**
      * Runs a job that was opened as `running` under this owner, also if nobody listens any more. `work` is passed to the
@@ -141,7 +144,7 @@ const launch = (
   job: Job,
   { lane, work, onEnd }: { lane: JobKind | null; work?: unknown; onEnd?: () => void },
 ): LiveJob => {
-  const { store, log, owner, running, draining } = state;
+  const { store, log, owner, running, draining, beatMs = defaultBeatMs } = state;
   const abort = new AbortController();
   const feed = createJobFeed<JobEvent>();
   // The webhook event of the job's end shows the progress that the job's row has.
@@ -163,6 +166,8 @@ const launch = (
   const runToEnd = async (): Promise<KnownJob> => {
     const outcome = await attempt(state, job, context);
     if (outcome.status !== 'queued') return end(state, { ...job, progress }, outcome);
+    // A route that cannot serve this one job does not rest, and would be asked in vain again at once.
+    await pause(beatMs, draining.signal);
     const giveBack = (): Promise<boolean> => {
       // This process may have claimed it again.
       if (running.get(job.id) !== live) throw new LeaseLostError(job.id);
@@ -296,8 +301,8 @@ const cancel = async (
   state: RunnerState,
   { id, accountId }: Pick<Job, 'id' | 'accountId'>,
 ): Promise<Job | null> => {
-  const { store, clock, owner, ending } = state;
-  const job = await store.withdrawJob({ id, accountId, owner, leaseUntil: clock.now() + leaseMs });
+  const { store, leaseClock, owner, ending } = state;
+  const job = await store.withdrawJob({ id, accountId, owner, leaseUntil: leaseClock.now() + leaseMs });
   if (job === null) return null;
   const ended = end(state, job, { status: 'failed', error: cancelled, metadata: {} });
   ending.set(id, ended);
@@ -306,7 +311,7 @@ const cancel = async (
 
 /** Aborts jobs, gives each time to write its end, and releases it, so that another process can take it at once. */
 const cut = async (
-  { store, clock, log, owner, running }: RunnerState,
+  { store, leaseClock, log, owner, running }: RunnerState,
   isMeant: (job: RunningJob) => boolean,
   graceMs = lastWordsMs,
 ): Promise<void> => {
@@ -315,7 +320,7 @@ const cut = async (
     await Promise.race([Promise.allSettled([finished]), pause(graceMs)]);
     try {
       const released = await store.releaseJobs({ owner, ids: [id] });
-      if (released.length === 0) await store.renewLeases({ owner, ids: [id], leaseUntil: clock.now() });
+      if (released.length === 0) await store.renewLeases({ owner, ids: [id], leaseUntil: leaseClock.now() });
     } catch (error) {
       log.warn({ err: error }, 'releasing a lease failed; it will expire');
     }

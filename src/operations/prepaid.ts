@@ -1,4 +1,4 @@
-import { AppError, isTransient, messages } from '../kit/errors.ts';
+import { AppError, isTransient, messages, wrongHeader } from '../kit/errors.ts';
 import { formatUsd, type Nano } from '../kit/money.ts';
 import { newJobRecord } from '../store/commands/job-table.ts';
 import type { Job, NewJob, OpenJobInput, Store } from '../store/store.ts';
@@ -7,7 +7,6 @@ import { paymentInProgress } from '../payments/sale/answers.ts';
 import { periodEnd, type Budget, shortBudget } from '../rules/key-limits.ts';
 import { accountLimits } from '../accounts/catalog/catalog.ts';
 import { newId, sha256 } from '../kit/ids.ts';
-import { leaseMs } from '../jobs/job-queue.ts';
 import { isTerminal } from '../jobs/public-job.ts';
 import { canonicalJson } from '../kit/json.ts';
 import type { RateLeft } from '../limits/minute-limit.ts';
@@ -55,8 +54,7 @@ export const runningJob = (
     accountId: caller.accountId,
     keyId: caller.keyId,
     status: 'running',
-    leaseOwner: jobs.owner,
-    leaseUntil: now + leaseMs,
+    ...jobs.newLease(),
     maxAttempts: 1,
     deadlineAt: now + deadlineMs,
     request: '',
@@ -202,10 +200,10 @@ export const insufficient = ({
   const end = periodEnd(period, now);
   return new AppError(
     'insufficient_balance',
-    `The request needs $${formatUsd(needed)}, which the budget of this API key does not cover: of $${formatUsd(limit)} ` +
+    `The request needs $${formatUsd(needed)}, which the budget of this key or connection does not cover: of $${formatUsd(limit)} ` +
       `${period === 'total' ? 'in all' : `a ${period}`}, $${formatUsd(spent)} is spent and $${formatUsd(held)} is held ` +
       `for running jobs. ${end === null ? '' : `The budget resets at ${toIso(end)}. `}` +
-      'Raise it, use another key, or ask for something that costs less.',
+      'Raise it, or ask for something that costs less.',
     { param: `budget_${period}_usd` },
   );
 };
@@ -353,12 +351,7 @@ export const idempotencyOf = (
   const key = call.idempotencyKey;
   if (key === null) return null;
   if (key.length < 1 || key.length > longestIdempotencyKey)
-    throw new AppError('invalid_parameter', 'Idempotency-Key: must be 1 to 255 characters', {
-      param: 'Idempotency-Key',
-      issues: [
-        { loc: ['header', 'Idempotency-Key'], msg: 'must be 1 to 255 characters', type: 'value_error' },
-      ],
-    });
+    throw wrongHeader('Idempotency-Key', `must be 1 to ${longestIdempotencyKey} characters`);
   return { endpoint: operation.name, key, bodyHash: sha256(canonicalJson(prepaid.idempotentPart(input))) };
 };
 

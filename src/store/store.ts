@@ -32,8 +32,8 @@ export interface Store extends CommandMethods {
    */
   onJobQueued(listener: () => void): () => void;
   /**
-   * Resolves if the store answers a trivial read; throws otherwise. Returns by how many milliseconds the clock of this
-   * machine is ahead of the database's, at least.
+   * Resolves if the store answers a trivial read; throws otherwise. Returns by how many milliseconds, at least, the clock of
+   * this machine is ahead of the database's; below 0: behind.
    */
   ping(): Promise<number>;
   /** Resolves if the store could take a new job; throws otherwise. It writes a row as a test. */

@@ -55,32 +55,35 @@ describe.each(testEngines())('the queue of a process on $kind', ({ create }) => 
   describe('while every route of a SKU rests', () => {
     let calls: string[];
     let isBusy: boolean;
+    let createImageRunner: (beatMs: number) => void;
     beforeEach(() => {
       calls = [];
       isBusy = true;
-      const routerOf = (model: string) =>
-        createImageRouter(
-          [
-            {
-              provider: 'up',
-              model,
-              isSandbox: false,
-              breaker: createRouteBreaker(clock),
-              budget: createRetryBudget(),
-              source: {
-                generate: async () => {
-                  calls.push(model);
-                  const limit = { failure: 'retry_same', code: 'rate_limit_exceeded' } as const;
-                  if (isBusy && model === 'busy')
-                    throw new ProviderError('429', { ...limit, retryAfterMs: 20_000 });
-                  return { bytes: Buffer.from('made'), contentType: 'image/png', revisedPrompt: null };
-                },
-              },
-            },
-          ],
-          { clock, log: silentLog },
-        );
-      const routers = new Map(['busy', 'free'].map((model) => [model, routerOf(model)]));
+      const routeOf = (model: string) => ({
+        provider: 'up',
+        model,
+        isSandbox: false,
+        breaker: createRouteBreaker(clock),
+        budget: createRetryBudget(),
+        source: {
+          generate: async () => {
+            calls.push(model);
+            const limit = { failure: 'retry_same', code: 'rate_limit_exceeded' } as const;
+            if (isBusy && model === 'busy')
+              throw new ProviderError('429', { ...limit, retryAfterMs: 20_000 });
+            if (model === 'tight')
+              throw new ProviderError('too large', { failure: 'retry_other', code: 'invalid_parameter' });
+            return { bytes: Buffer.from('made'), contentType: 'image/png', revisedPrompt: null };
+          },
+        },
+      });
+      const skus = { busy: ['busy'], free: ['free'], large: ['tight', 'busy'] };
+      const routers = new Map(
+        Object.entries(skus).map(([sku, models]) => [
+          sku,
+          createImageRouter(models.map(routeOf), { clock, log: silentLog }),
+        ]),
+      );
       const image = createRunImage({
         routesFor: (sku) => routers.get(sku)!,
         costOf: () => null,
@@ -98,7 +101,9 @@ describe.each(testEngines())('the queue of a process on $kind', ({ create }) => 
         if (returns === 1) throw new StoreError('unavailable', 'the store is away for a moment');
         return store.returnJob(job);
       };
-      createRunner(image, { restingSkus, beatMs: 20, settleMs: 0, store: { ...store, returnJob } });
+      createImageRunner = (beatMs) =>
+        createRunner(image, { restingSkus, beatMs, settleMs: 0, store: { ...store, returnJob } });
+      createImageRunner(20);
     });
     const request = JSON.stringify({ prompt: 'a fox', aspectRatio: 'auto', priceUsd: '0.00000004' });
     const order = (model: string) => ({ model, request });
@@ -119,6 +124,17 @@ describe.each(testEngines())('the queue of a process on $kind', ({ create }) => 
       ids.push(await queue(order('busy')));
       for (const id of ids) await statusOf(id).toBe('done');
       for (const id of ids) expect(await read(id)).toMatchObject({ attempts: 1, charged: 40n });
+    });
+
+    it('a job that the only route without a rest cannot serve asks it no second time at once', async () => {
+      createImageRunner(60_000);
+      const id = await queue(order('large'));
+      runner.begin();
+      await expect.poll(() => calls).toEqual(['tight', 'busy']);
+      await statusOf(await queue(order('free'))).toBe('done');
+      await runner.drain(60_000);
+      expect(await read(id)).toMatchObject({ status: 'queued', attempts: 0 });
+      expect(calls).toEqual(['tight', 'busy', 'free']);
     });
 
     it('a job that waited until its deadline ends as one that nobody could serve', async () => {
@@ -161,6 +177,20 @@ describe.each(testEngines())('the queue of a process on $kind', ({ create }) => 
     expect(await read(id)).toMatchObject({ status: 'running', leaseOwner: 'other' });
     time += leaseMs + 1;
     await statusOf(id).toBe('failed');
+  });
+
+  it('a gateway whose clock is behind has leases by the clock of the database, from the first job on', async () => {
+    const behindMs = leaseMs + 10_000;
+    const ping = async (): Promise<number> => -behindMs;
+    const running = Promise.withResolvers<void>();
+    createRunner(() => running.promise.then(() => done), { store: { ...store, ping } });
+    const id = await queue();
+    runner.begin();
+    await statusOf(id).toBe('running');
+    expect(await read(id)).toMatchObject({ leaseUntil: start + behindMs + leaseMs });
+    expect(runner.newLease()).toEqual({ leaseOwner: runner.owner, leaseUntil: start + behindMs + leaseMs });
+    running.resolve();
+    await statusOf(id).toBe('done');
   });
 
   describe('with four lanes', () => {

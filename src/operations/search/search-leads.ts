@@ -15,7 +15,7 @@ import { cutTable, foundText, toLeadsTable } from './leads-text.ts';
 import type { AnswerSale, BalanceAnswerSale } from '../sale.ts';
 import { soldFromBalance } from '../prepaid-answer.ts';
 
-const form = /^(\d{1,15}):([^]{1,200})$/;
+const form = /^(\d{1,15}):([^\0]{1,200})$/;
 
 /** Reads a cursor, `FOLLOWERS:USERNAME` of the last result of the page before. */
 const searchCursor = z.string().transform((text, context) => {

@@ -95,7 +95,9 @@ export const openPostgresStore = async ({
       gate.run(async () => {
         const askedAt = Date.now();
         const { rows } = await answered(pool.query<{ now: number }>(clockText));
-        return askedAt - (rows[0]?.now ?? askedAt);
+        const now = rows[0]?.now ?? askedAt;
+        // A clock that the wait for the answer explains is right.
+        return Math.max(askedAt - now, Math.min(0, Date.now() - now));
       }),
     // One at a time: while nothing can be written, each would keep a connection.
     probe: shareRunning(() =>

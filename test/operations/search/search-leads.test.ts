@@ -71,6 +71,11 @@ describe('a search that cannot run', () => {
       { cursor: 'ana' },
       'cursor: must be FOLLOWERS:USERNAME of the last result, such as 48200:coffee.with.ana',
     ],
+    // PostgreSQL takes no text with NUL.
+    [
+      { cursor: '90:a\0b' },
+      'cursor: must be FOLLOWERS:USERNAME of the last result, such as 48200:coffee.with.ana',
+    ],
     [
       { count_only: true, cursor: '10:ana' },
       'cursor: must be left out with count_only, which counts all matches',
