@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { AppError } from '../kit/errors.ts';
+import { wrongHeader } from '../kit/errors.ts';
 import { periodNames } from '../rules/key-limits.ts';
 import type { Store } from '../store/store.ts';
 
@@ -17,7 +17,7 @@ export const usageTagHeader = 'x-usage-tag';
 /** Reads that header; null for an empty one. Throws AppError `invalid_parameter`. */
 export const readUsageTag = (sent: string): string | null => {
   if (sent === '' || usageTagText.test(sent)) return sent || null;
-  throw new AppError('invalid_parameter', `X-Usage-Tag: ${usageTagRule}`, { param: 'X-Usage-Tag' });
+  throw wrongHeader('X-Usage-Tag', usageTagRule);
 };
 
 export type UsageTags = ReturnType<typeof createUsageTags>;

@@ -131,5 +131,8 @@ const addLauncherCommands = (program: Command): void => {
 };
 
 const refuse = (command: string) => (): void => {
-  throw new CommandError('invalid_usage', `Run "${command}" alone; it is no operator's command.`);
+  throw new CommandError(
+    'invalid_usage',
+    `Begin with "${command}", with its options after it; it is no operator's command.`,
+  );
 };

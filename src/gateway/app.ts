@@ -1,4 +1,5 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { randomUUID } from 'node:crypto';
 import {
   createAuthenticate,
@@ -16,6 +17,7 @@ import { refuseConnect, refuseUnreadable } from '../rest/refuse-unreadable.ts';
 import { toProviderPath } from '../rest/connect/provider-path.ts';
 import { createRestRoutes, type RequestContext } from '../rest/rest-routes.ts';
 import { serveStripe } from '../rest/stripe-webhook.ts';
+import { stalledReaderMs } from '../rest/write-events.ts';
 import { writeError } from '../kit/write-answer.ts';
 import type { GatewayServices } from './services.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
@@ -44,7 +46,7 @@ export const createApp = (services: GatewayServices): App => {
   const requestLog = log.child({}, { redact: [] });
   const watch = telemetry?.observeRequest ?? serveUnwatched;
 
-  const answer = (request: IncomingMessage, response: ServerResponse, serve: typeof route): void => {
+  const answer = inTurn((request: IncomingMessage, response: ServerResponse, serve: typeof route): void => {
     const requestId = `req_${randomUUID()}`;
     response.setHeader('x-request-id', requestId);
     const note = logRequest(request, response, { log: requestLog, requestId });
@@ -56,7 +58,7 @@ export const createApp = (services: GatewayServices): App => {
         writeError(response, error, { log, requestId });
       }
     });
-  };
+  });
 
   const route = (request: IncomingMessage, response: ServerResponse, context: AppContext): void => {
     if (request.httpVersion === '1.1' && request.headers.host === undefined)
@@ -99,6 +101,29 @@ export const createApp = (services: GatewayServices): App => {
     server,
     refuseNew: () => refusing.abort(),
   };
+};
+
+/** Has the requests of a connection answered one after the other. One may wait for its turn; a second ends the connection. */
+const inTurn = <Serve>(
+  answer: (request: IncomingMessage, response: ServerResponse, serve: Serve) => void,
+) => {
+  const waiting = new WeakSet<Socket>();
+  const begin: typeof answer = (request, response, serve) => {
+    const { socket } = request;
+    if (response.socket !== null) {
+      // Node keeps an answer in memory until the client takes it.
+      response.once('prefinish', () => socket.setTimeout(stalledReaderMs));
+      return answer(request, response, serve);
+    }
+    if (waiting.has(socket)) return void socket.destroy();
+    waiting.add(socket);
+    response.once('socket', () => {
+      waiting.delete(socket);
+      socket.setTimeout(0);
+      begin(request, response, serve);
+    });
+  };
+  return begin;
 };
 
 const serveUnwatched: Telemetry['observeRequest'] = (_exchange, serve) => serve();

@@ -24,6 +24,7 @@ export const describeSales = (
     const { name, title, rest, tool } = operation;
     const sale = offerOf(operation.sale);
     if (sale === null) return [];
+    const main = toMainInputSchema(operation);
     const { isCredit, isPrepaid, isSignIn } = rulesOf(sale);
     return [
       {
@@ -37,7 +38,10 @@ export const describeSales = (
         path: rest.path,
         method: rest.method === 'GET' ? 'GET' : 'POST',
         toolName: tool === null ? null : name,
-        inputSchema: sale.inputSchema ?? { ...(toMainInputSchema(operation) ?? toInputSchema(operation)) },
+        inputSchemas: {
+          rest: sale.inputSchema ?? { ...(main ?? toInputSchema(operation, 'rest')) },
+          mcp: sale.inputSchema ?? { ...(main ?? toInputSchema(operation)) },
+        },
         inputExample: soldExample(operation, sale.example.input, models),
         outputExample: sale.example.output,
         pricing: sale.pricing,

@@ -301,21 +301,9 @@ const createJobs = (parts: Base & Pick<Parts, 'providers' | 'media' | 'mounts' |
   });
 };
 
-type LifecycleParts = Pick<
-  Parts,
-  | 'config'
-  | 'clock'
-  | 'log'
-  | 'store'
-  | 'lastUse'
-  | 'jobs'
-  | 'webhooks'
-  | 'sweeps'
-  | 'x402'
-  | 'cards'
-  | 'shelf'
-> &
-  Pick<Parts, 'leads' | 'mounts' | 'outbound' | 'providers' | 'redis' | 'telemetry' | 'buyer'>;
+type LifecycleParts = Base &
+  Pick<Parts, 'lastUse' | 'jobs' | 'webhooks' | 'sweeps' | 'x402' | 'cards' | 'shelf'> &
+  Pick<Parts, 'leads' | 'mounts' | 'outbound' | 'providers' | 'redis' | 'buyer'>;
 
 /** Begins the background work, and ends all that was opened. */
 const createLifecycle = (parts: LifecycleParts): Pick<GatewayServices, 'begin' | 'drain' | 'close'> => {

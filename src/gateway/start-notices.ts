@@ -62,6 +62,11 @@ export const startNotices = (
     ...(isPublic && config.publicUrl === null
       ? ['PUBLIC_URL is not set: result URLs and payment terms name this machine as localhost.']
       : []),
+    ...(config.databaseUrl !== null && config.mediaDir === null && config.s3 === null
+      ? [
+          'Media are in DATA_DIR, and no other gateway on this database serves or removes them: several need MEDIA_DIR or MEDIA_URL.',
+        ]
+      : []),
     ...searchNotices(config, leads.status()),
     ...(wallets.notice === null ? [] : [wallets.notice]),
     ...[...new Set(remote)].map((url) => `Payments are verified and settled by the facilitator at ${url}.`),

@@ -52,10 +52,11 @@ export const toFailedOutcome = (
 ): JobOutcome & { status: 'failed' } => {
   if (!(thrown instanceof ProviderError)) throw thrown;
   log.warn({ requestId, jobId: id, sku: model, ...thrown.facts() }, `a job failed upstream: ${kind}`);
-  const { asked } = thrown;
+  const { asked, retryAfterMs } = thrown;
   const failedProviders = (asked?.earlier ?? []).map(({ provider }) => provider);
   // A wrong request says nothing about the provider.
   if (asked !== undefined && !thrown.isOfRequest) failedProviders.push(asked.provider);
   const metadata: JsonObject = failedProviders.length === 0 ? {} : { failedProviders };
+  if (retryAfterMs !== undefined) metadata['retryAfterMs'] = retryAfterMs;
   return { status: 'failed', error: toPublicError(thrown), metadata };
 };

@@ -51,8 +51,17 @@ export const providerOf = (job: Job): string | null => madeBy(job).provider ?? n
 /** Returns the names of the providers that failed, in the order in which they were asked. */
 export const failedProvidersOf = (job: Job): string[] => madeBy(job).failedProviders ?? [];
 
-const madeBy = ({ metadata }: Job): { sandbox?: boolean; provider?: string; failedProviders?: string[] } =>
-  metadata === null ? {} : JSON.parse(metadata);
+/** Returns how long after a failure the upstreams rest, as far as they or their breakers said; else 0. */
+export const retryAfterMsOf = (job: Job): number => madeBy(job).retryAfterMs ?? 0;
+
+interface KeptMetadata {
+  sandbox?: boolean;
+  provider?: string;
+  failedProviders?: string[];
+  retryAfterMs?: number;
+}
+
+const madeBy = ({ metadata }: Job): KeptMetadata => (metadata === null ? {} : JSON.parse(metadata));
 
 export const isTerminal = (job: Job): boolean => job.status === 'done' || job.status === 'failed';
 

@@ -186,6 +186,12 @@ export class AppError extends Error {
 export const wrongField = (code: ErrorCode, param: string, message: string): AppError =>
   new AppError(code, message, { param });
 
+/** Refuses a header of a call. `msg` follows its name. */
+export const wrongHeader = (param: string, msg: string): AppError => {
+  const issues = [{ loc: ['header', param], msg, type: 'value_error' }];
+  return new AppError('invalid_parameter', `${param}: ${msg}`, { param, issues });
+};
+
 export const hasCode =
   (code: ErrorCode) =>
   (error: unknown): boolean =>

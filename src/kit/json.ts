@@ -1,3 +1,5 @@
+import { AppError } from './errors.ts';
+
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 export type JsonObject = { [key: string]: Json };
 
@@ -149,22 +151,51 @@ const stringEnd = (json: string, start: number): number => {
 /** Far above any sane request, and cheap to check and to hash. */
 const maxValues = 50_000;
 const maxDepth = 64;
+const tooMany = `more than ${maxValues} values`;
+const tooDeep = `nested deeper than ${maxDepth} levels`;
 
 /** Says why parsed JSON is too large or too deep for the steps that recurse into it; null if it is not. */
 export const jsonExcess = (value: unknown): string | null => {
   let left = maxValues;
   let level: unknown[] = [value];
   for (let depth = 0; level.length > 0; depth += 1) {
-    if (depth > maxDepth) return `nested deeper than ${maxDepth} levels`;
+    if (depth > maxDepth) return tooDeep;
     left -= level.length;
     const next: unknown[] = [];
     for (const member of level) {
       if (typeof member !== 'object' || member === null) continue;
       const members = Array.isArray(member) ? member : Object.values(member);
-      if (members.length + next.length > left) return `more than ${maxValues} values`;
+      if (members.length + next.length > left) return tooMany;
       for (const inner of members) next.push(inner);
     }
     level = next;
   }
   return null;
+};
+
+export const refuseExcess = (excess: string | null): void => {
+  if (excess !== null) throw new AppError('payload_too_large', `The request has ${excess}. Send less.`);
+};
+
+/** JSON up to this size is parsed fast, whatever is in it. */
+const shortBytes = 64 * 1024;
+
+const [quote, comma, backslash, openList, closeList, openObject, closeObject] = Buffer.from('",\\[]{}');
+
+/** Says of long JSON what `jsonExcess` says, before it is parsed, which would take seconds and much memory. */
+export const bytesExcess = (json: Uint8Array): string | null => {
+  if (json.length <= shortBytes) return null;
+  let [values, depth, isInString] = [1, 0, false];
+  for (let at = 0; at < json.length && values <= maxValues && depth <= maxDepth; at += 1) {
+    const byte = json[at];
+    if (byte === quote) isInString = !isInString;
+    else if (isInString) at += byte === backslash ? 1 : 0;
+    else if (byte === comma) values += 1;
+    else if (byte === openList || byte === openObject) {
+      depth += 1;
+      values += json[at + 1] === closeList || json[at + 1] === closeObject ? 0 : 1;
+    } else if (byte === closeList || byte === closeObject) depth -= 1;
+  }
+  if (depth > maxDepth) return tooDeep;
+  return values > maxValues ? tooMany : null;
 };

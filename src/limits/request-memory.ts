@@ -98,12 +98,17 @@ export interface WatchSenderOptions {
   leastBytes?: number;
 }
 
+/** After the first period, a body may take this many at most. */
+const maxPeriods = 8;
+
 /**
- * Cuts off a sender who sends nothing of a body in the first period, or less than `leastBytes` in a later one, as memory is
- * reserved for that body. The watch ends with the body; the returned function ends it before.
+ * Cuts off a sender who sends nothing of a body in the first period, or in a later one less than `leastBytes` or than an
+ * eighth of the announced length, as memory is reserved for all of that. Without a length this is `maxBytes`. The watch ends
+ * with the body; the returned function ends it before.
  */
 export const watchSender = (
   request: IncomingMessage,
+  maxBytes: number,
   { periodMs = 20_000, leastBytes = 64 * 1024 }: WatchSenderOptions = {},
 ): (() => void) => {
   if (request.destroyed || request.complete) return () => undefined;
@@ -114,7 +119,7 @@ export const watchSender = (
     if (request.destroyed || request.complete) return end();
     if (socket.bytesRead - seen < needed) request.destroy();
     seen = socket.bytesRead;
-    needed = leastBytes;
+    needed = Math.max(leastBytes, Number(request.headers['content-length'] ?? maxBytes) / maxPeriods);
   };
   const timer = setInterval(look, periodMs);
   const end = (): void => {

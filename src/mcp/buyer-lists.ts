@@ -81,9 +81,10 @@ const toWalletTool = (operation: ToolOperation, models: Models): Tool => {
 /** The most SKUs that a tool names. Those of more are in `list_models` and on the home page. */
 const maxSkus = 8;
 
-/** Adds to the argument `model` the SKUs to choose from, and the one that is taken without it. */
+/** Adds to the argument `model`, where a tool takes it, the SKUs to choose from, and the one that is taken without it. */
 const withModels = (schema: ObjectSchema, { sells }: ToolOperation, models: Models): ObjectSchema => {
-  const first = sells === undefined ? null : defaultModel(models, sells);
+  const takesModel = Object.hasOwn(schema.properties, 'model');
+  const first = sells === undefined || !takesModel ? null : defaultModel(models, sells);
   if (first === null) return schema;
   const skus = models.filter(({ kind }) => kind === sells).map(({ sku }) => sku);
   const model: JsonSchema = {

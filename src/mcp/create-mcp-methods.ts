@@ -226,7 +226,9 @@ const payFromWallet = (tools: readonly ToolOperation[], services: Services): str
     `With the proof of that payment in _meta["x402/payment"], ${readers.join(', ')} read what it bought; for the balance ` +
     `and lists, call sign_in, whose key the client sends in _meta["${keyMember(services.config)}"]. `;
   return (
-    'What a call does not use of its payment is balance of the account of the wallet. ' +
+    (tools.some(({ sale }) => rulesOf(sale).isCredit)
+      ? 'What a call does not use of its payment is balance of the account of the wallet. '
+      : '') +
     (readers.length === 0 ? '' : reading) +
     `The tools list their main arguments; all are in ${url}/openapi.json, and prices in ${url}/llms.txt.`
   );

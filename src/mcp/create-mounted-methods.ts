@@ -14,6 +14,7 @@ import type { Services } from '../operations/call.ts';
 import type { Operation } from '../operations/definition.ts';
 import { offeredTools } from '../operations/tools/offered-tools.ts';
 import { priceInWords } from '../operations/tools/tool-price.ts';
+import { notAField } from '../operations/validate.ts';
 import { answerCall, type ToolCallContext } from './call-tool.ts';
 import { nameServer, type McpMethods, type ServedMethods } from './create-mcp-methods.ts';
 import { createLogged } from './log-calls.ts';
@@ -176,6 +177,11 @@ const createCall = (
 
   return async (params: CallToolRequestParams, context: ToolCallContext, identity: McpIdentity) => {
     const { name, arguments: input = {} } = params;
+    const known = Object.keys(
+      catalogueTools.find((tool) => tool.name === name)?.inputSchema.properties ?? input,
+    );
+    const unknown = Object.keys(input).find((argument) => !known.includes(argument));
+    if (unknown !== undefined) return refuse(unknown.slice(0, 128), notAField(unknown, known));
     if (name === 'search_tools')
       return (
         searchTools((await find(identity)).tools, input['query']) ??

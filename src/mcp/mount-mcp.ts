@@ -10,6 +10,7 @@ import {
 import { bearerKey } from '../accounts/authenticate.ts';
 import { connectionResources, mainResource, metadataStart } from '../accounts/connection-resources.ts';
 import { AppError, messages } from '../kit/errors.ts';
+import { bytesExcess, refuseExcess } from '../kit/json.ts';
 import { bodyCost, maxBodyOf, smallBodyBytes, textJobShare } from '../limits/memory-budget.ts';
 import { createRequestMemory, watchSender, type WatchSenderOptions } from '../limits/request-memory.ts';
 import { type RequestNote, watchClient } from '../kit/log-request.ts';
@@ -116,18 +117,13 @@ export const createMcpMount = ({ services, operations, sender }: McpMountOptions
           'Set the header "Authorization: Bearer <API_KEY>" for this server in the MCP ' +
           `client; the operator of ${services.publicUrl()} issues keys${config.wallets.isOn ? ', and sign_in gives one to a wallet' : ''}.`,
       };
-      const body = isRestricted(caller)
-        ? await readWhole(request, maxBytes)
-        : takeSmallBody(request, maxBytes);
+      const body = await readWhole(request, maxBytes);
+      if (body === null) throw new AppError('payload_too_large', 'The message is too large. Send less.');
       if (isRestricted(caller) && !tokens.allow(body, { group, allowed: caller.scopes }, target)) return;
-      const call = body === null ? null : readDirectCall(request, body);
+      const call = readDirectCall(request, body);
       if (call !== null && (call.method !== 'tools/call' || served.hasTool(group, call.params.name)))
         return await answerDirectly(call, identity, { response, signal });
-      watchSender(request, sender);
-      await answerByLibrary(body === null ? request : withBody(request, body), response, {
-        identity,
-        maxBytes,
-      });
+      await answerByLibrary(withBody(request, body), response, { identity, maxBytes });
     } catch (error) {
       writeError(response, error, { log, requestId, what: 'a request to /mcp' });
     }
@@ -186,8 +182,10 @@ const createReadWhole =
   async (request: IncomingMessage, maxBytes: number): Promise<Buffer | null> => {
     const small = takeSmallBody(request, maxBytes);
     if (small !== null) return small;
-    watchSender(request, sender);
-    return readBody(request, maxBytes);
+    watchSender(request, maxBytes, sender);
+    const body = await readBody(request, maxBytes);
+    if (body !== null) refuseExcess(bytesExcess(body));
+    return body;
   };
 
 /** The characters of an access token, which may begin as keys do by chance. Every key has more. */

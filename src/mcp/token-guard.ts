@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { scopes, type Caller } from '../accounts/authenticate.ts';
 import { resourceScopes } from '../accounts/connection-resources.ts';
-import { AppError } from '../kit/errors.ts';
 import { isJsonObject, type JsonObject, parseJson } from '../kit/json.ts';
 import { mayNot } from './call-tool.ts';
 import type { ToolGroup } from './tool-list.ts';
@@ -68,14 +67,13 @@ export const createTokenGuard = ({
     },
     /**
      * Returns whether a connection may send a body. When false, it has been answered. Another sign-in replaces the
-     * connection, so the scopes that it has are asked for, too. Throws AppError `payload_too_large` without a body.
+     * connection, so the scopes that it has are asked for, too.
      */
     allow: (
-      body: Buffer | null,
+      body: Buffer,
       { group, allowed }: { group: ToolGroup; allowed: readonly string[] },
       target: Target,
     ): boolean => {
-      if (body === null) throw new AppError('payload_too_large', 'The message is too large. Send less.');
       for (const message of readMessages(body)) {
         const missing = scopeFor(group, message);
         if (missing === null || allowed.includes(missing)) continue;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Call } from '../operations/call.ts';
 import type { Operation } from '../operations/definition.ts';
 import { rulesOf } from '../operations/sale-rules.ts';
 import type { Json, JsonObject } from '../kit/json.ts';
@@ -16,14 +17,16 @@ const idempotencyKeySchema: JsonSchema = {
   description: 'The same key again answers the same job, charged once.',
 };
 
-/** Returns the schema of a tool's arguments: the operation's input without what is unlisted. */
-export const toInputSchema = (operation: Operation): ObjectSchema => {
+/** Returns the schema of the arguments of a tool, or of a call over REST: the operation's input without what is unlisted. */
+export const toInputSchema = (operation: Operation, transport: Call['transport'] = 'mcp'): ObjectSchema => {
   const { properties, required } = toObjectSchema(operation.toolInput ?? operation.input, 'input');
   return {
     type: 'object',
     properties: {
       ...properties,
-      ...(rulesOf(operation.sale).isPrepaid ? { idempotency_key: idempotencyKeySchema } : {}),
+      ...(transport === 'mcp' && rulesOf(operation.sale).isPrepaid
+        ? { idempotency_key: idempotencyKeySchema }
+        : {}),
     },
     ...(required === undefined || required.length === 0 ? {} : { required }),
   };

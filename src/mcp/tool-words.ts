@@ -14,6 +14,7 @@ export const createToolWords = (
 ): ((error: AppError) => AppError) => {
   const headers: readonly (readonly [string, string])[] = [
     ['Idempotency-Key', keyName],
+    ['Retry-After', 'retry_after_seconds'],
     ['PAYMENT-REQUIRED', '_meta["x402/error"]'],
   ];
   const tools = operations.map(({ name, rest: { method, path } }) => ({

@@ -103,10 +103,11 @@ const refusingChunks = async function* (
   }
 };
 
-const recognise = (
+/** Returns the type that the first bytes show. Throws AppError `invalid_parameter` if it is not the declared one, or none. */
+export const recognise = (
   bytes: Uint8Array,
   declared: string | null,
-  { kind, param }: StreamInputOptions,
+  { kind, param }: Pick<StreamInputOptions, 'kind' | 'param'>,
 ): string => {
   if (bytes.length === 0) throw refuseInput(param, 'is empty');
   const contentType = contentTypeOf[kind](bytes.subarray(0, sniffedBytes));

@@ -1,4 +1,5 @@
-import { Ajv } from 'ajv';
+import { Script, createContext } from 'node:vm';
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import { sha256 } from '../kit/ids.ts';
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from '../kit/json.ts';
 import type { MountConfig } from './mount-settings.ts';
@@ -31,6 +32,8 @@ const maxDepth = 32;
 const maxMembers = 500;
 /** A compiler keeps something of each schema, also of those that are removed, so another one follows in time. */
 const maxCompiled = 100;
+/** Nothing else runs meanwhile. */
+const maxCheckMs = 500;
 
 /**
  * Characters that people do not see: control characters but line breaks and tabs, and what is invisible, reverses text or
@@ -129,7 +132,18 @@ const findInside = (value: unknown, depth: number): string | null => {
 };
 
 /** Clients compile the schemas of all tools, and lose all of them with one that is broken. */
-const isBroken = ({ inputSchema, outputSchema }: ToolDefinition): boolean => {
+const isBroken = ({ inputSchema, outputSchema = inputSchema }: ToolDefinition): boolean => {
+  try {
+    compile(inputSchema);
+    compile(outputSchema);
+    return false;
+  } catch {
+    return true;
+  }
+};
+
+/** Throws if the schema is not valid. */
+const compile = ({ $schema: _dialect, $id: _name, ...schema }: JsonObject): ValidateFunction => {
   const ajv = (compiler ??= new Ajv({
     strict: false,
     validateFormats: false,
@@ -142,18 +156,36 @@ const isBroken = ({ inputSchema, outputSchema }: ToolDefinition): boolean => {
   }));
   compiled += 1;
   if (compiled % maxCompiled === 0) compiler = null;
-  for (const schema of outputSchema === undefined ? [inputSchema] : [inputSchema, outputSchema]) {
-    const { $schema: _dialect, $id: _name, ...rest } = schema;
-    try {
-      ajv.compile(rest);
-    } catch {
-      return true;
-    } finally {
-      ajv.removeSchema(rest);
-    }
+  try {
+    return ajv.compile(schema);
+  } finally {
+    ajv.removeSchema(schema);
   }
-  return false;
 };
 
 let compiled = 0;
 let compiler: Ajv | null = null;
+
+/** Null: the schema takes too long. */
+const validators = new WeakMap<JsonObject, ValidateFunction | null>();
+const check = new Script('validate(value)');
+const checked = createContext({});
+
+/**
+ * Finds what a value has that the schema of an accepted tool does not take. A schema can be one that takes hours to check,
+ * so one that once took longer than a moment has nothing more to say.
+ */
+export const findMisfits = (schema: JsonObject, value: Json): ErrorObject[] => {
+  const known = validators.get(schema);
+  if (known === null) return [];
+  const validate = known ?? compile(schema);
+  validators.set(schema, validate);
+  try {
+    Object.assign(checked, { validate, value });
+    const fits: unknown = check.runInContext(checked, { timeout: maxCheckMs });
+    return fits === true ? [] : (validate.errors ?? []);
+  } catch {
+    validators.set(schema, null);
+    return [];
+  }
+};

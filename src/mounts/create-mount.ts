@@ -9,19 +9,21 @@ import { toReason } from './hide-secrets.ts';
 import type { MountConfig } from './mount-settings.ts';
 import type { CallContext, MountedServer, ToolOutcome } from './mounted-server.ts';
 
-export interface MountTimes {
+export const usualTimes = {
   /** The wait before the first new start. Each failure doubles it. */
-  firstRestMs: number;
-  longestRestMs: number;
+  firstRestMs: 100,
+  longestRestMs: 30_000,
   /** A server that served so long starts again as if it had never failed. */
-  forgivenAfterMs: number;
+  forgivenAfterMs: 60_000,
   /** How often tools are listed again, if the server does not say that they changed. */
-  relistMs: number;
+  relistMs: 300_000,
   /** The least time between two lists. */
-  leastRelistMs: number;
+  leastRelistMs: 2_000,
   /** A server of one account that was not called for so long ends at the next look, which is as often. */
-  idleMs: number;
-}
+  idleMs: 300_000,
+};
+
+export type MountTimes = typeof usualTimes;
 
 export interface MountParts extends Omit<ConnectParts, 'onToolsChanged' | 'signal'> {
   store: Pick<Store, 'noteMountedTools'>;
@@ -59,27 +61,34 @@ interface Connection {
   left: AbortController;
 }
 
-interface MountState {
-  config: MountConfig;
-  parts: MountParts;
+type MountState = ReturnType<typeof createState>;
+
+const createState = (config: MountConfig, parts: MountParts) => ({
+  config,
+  parts,
   /** Null: the server is away. */
-  connection: Connection | null;
+  connection: null as Connection | null,
   /** The ends of connections that are left while they have calls. */
-  closing: Set<Promise<void>>;
+  closing: new Set<Promise<void>>(),
   /** Resolves when a server is there, or could not be opened. */
-  opened: PromiseWithResolvers<void>;
+  opened: Promise.withResolvers<void>(),
   /** Resolves when the tools are to be listed again. */
-  woken: PromiseWithResolvers<void>;
+  woken: Promise.withResolvers<void>(),
   /** When the server is started again, by `performance.now()`. Zero: it never failed. */
-  restsUntil: number;
+  restsUntil: 0,
   /** The number of calls under way. */
-  calls: number;
+  calls: 0,
   /** The tools that the server listed last. */
-  tools: ReadonlyMap<string, ListedTool>;
+  tools: new Map() as ReadonlyMap<string, ListedTool>,
   /** What the store has of these tools. */
-  noted: string;
-  warnOfNames: (names: readonly string[]) => void;
-}
+  noted: '',
+  warnOfNames: throttle(3_600_000, (names: readonly string[]) =>
+    parts.log.warn(
+      { names },
+      'mcp_servers names tools that the server does not have, or models could not call',
+    ),
+  ),
+});
 
 /**
  * Keeps one server running: connects, lists its tools, and connects again, later after each failure. The last known tools
@@ -87,21 +96,7 @@ interface MountState {
  */
 export const createMount = (config: MountConfig, { log: parentLog, ...rest }: MountParts) => {
   const log = parentLog.child({ server: config.name });
-  const state: MountState = {
-    config,
-    parts: { ...rest, log },
-    connection: null,
-    closing: new Set(),
-    opened: Promise.withResolvers(),
-    woken: Promise.withResolvers(),
-    restsUntil: 0,
-    calls: 0,
-    tools: new Map(),
-    noted: '',
-    warnOfNames: throttle(3_600_000, (names: readonly string[]) =>
-      log.warn({ names }, 'mcp_servers names tools that the server does not have, or models could not call'),
-    ),
-  };
+  const state = createState(config, { ...rest, log });
   return {
     tools: () => state.tools,
     /** `starting`: for the first time. `down`: it failed or has ended, and is started again. */

@@ -12,6 +12,7 @@ import { createAccountMounts, type AccountMounts } from './create-account-mounts
 import {
   createMount,
   maxCalls,
+  usualTimes,
   type MountOutcome,
   type MountParts,
   type MountTimes,
@@ -100,15 +101,6 @@ export interface MountsOptions {
   payForCalls?: PayForCalls;
   times?: MountTimes;
 }
-
-const usualTimes: MountTimes = {
-  firstRestMs: 100,
-  longestRestMs: 30_000,
-  forgivenAfterMs: 60_000,
-  relistMs: 300_000,
-  leastRelistMs: 2_000,
-  idleMs: 300_000,
-};
 
 /** A program that does not read keeps its messages in our memory. */
 const maxProgramInput = 2 * 1024 ** 2;

@@ -37,9 +37,8 @@ export const readResult = (
   const isError = Boolean(result['isError']);
   const taken: JsonObject = {
     content: Array.isArray(content) ? content.flatMap(takeItem) : content,
-    ...(structuredContent === undefined || isError ? {} : { structuredContent }),
+    ...(structuredContent === undefined ? {} : { structuredContent }),
     ...(Object.keys(named).length === 0 ? {} : { _meta: named }),
-    // Last, where the sums of the store look for it.
     ...(isError ? { isError } : {}),
   };
   if (JSON.stringify(taken).length > maxCharacters)

@@ -69,7 +69,7 @@ const openAnswer = (
  * key is charged. Returns null, and opens none, if the key has a job. Throws AppError.
  */
 export const openPaidAnswer = async (
-  { name, idempotency, produce }: AnswerWork & { name: string; idempotency: Idempotency },
+  { name, idempotency, produce }: AnswerWork & { name: string; idempotency: Idempotency | null },
   call: AccountCall,
   services: Services,
 ): Promise<LiveJob | null> => {

@@ -1,4 +1,4 @@
-import { AppError, isTransient, messages } from '../kit/errors.ts';
+import { AppError, isTransient, messages, wrongHeader } from '../kit/errors.ts';
 import { formatUsd, type Nano } from '../kit/money.ts';
 import { newJobRecord } from '../store/commands/job-table.ts';
 import type { Job, NewJob, OpenJobInput, Store } from '../store/store.ts';
@@ -15,6 +15,7 @@ import type { Answer } from './answer.ts';
 import { askPerson } from './ask-person.ts';
 import type { AccountCall, Call, Idempotency, OpenedJob, Services } from './call.ts';
 import type { Operation } from './definition.ts';
+import { noteRate } from './paid-call.ts';
 import type { PrepaidSale } from './sale.ts';
 import type { Caller } from '../accounts/authenticate.ts';
 
@@ -199,10 +200,10 @@ export const insufficient = ({
   const end = periodEnd(period, now);
   return new AppError(
     'insufficient_balance',
-    `The request needs $${formatUsd(needed)}, which the budget of this API key does not cover: of $${formatUsd(limit)} ` +
+    `The request needs $${formatUsd(needed)}, which the budget of this key or connection does not cover: of $${formatUsd(limit)} ` +
       `${period === 'total' ? 'in all' : `a ${period}`}, $${formatUsd(spent)} is spent and $${formatUsd(held)} is held ` +
       `for running jobs. ${end === null ? '' : `The budget resets at ${toIso(end)}. `}` +
-      'Raise it, use another key, or ask for something that costs less.',
+      'Raise it, or ask for something that costs less.',
     { param: `budget_${period}_usd` },
   );
 };
@@ -350,12 +351,7 @@ export const idempotencyOf = (
   const key = call.idempotencyKey;
   if (key === null) return null;
   if (key.length < 1 || key.length > longestIdempotencyKey)
-    throw new AppError('invalid_parameter', 'Idempotency-Key: must be 1 to 255 characters', {
-      param: 'Idempotency-Key',
-      issues: [
-        { loc: ['header', 'Idempotency-Key'], msg: 'must be 1 to 255 characters', type: 'value_error' },
-      ],
-    });
+    throw wrongHeader('Idempotency-Key', `must be 1 to ${longestIdempotencyKey} characters`);
   return { endpoint: operation.name, key, bodyHash: sha256(canonicalJson(prepaid.idempotentPart(input))) };
 };
 
@@ -372,8 +368,7 @@ export const admit = async (call: Call, services: Services): Promise<AccountCall
       'This needs an API key. Send it as "Authorization: Bearer <API_KEY>"; the operator of this service issues keys.',
     );
   await services.catalogs.refresh();
-  const left = await countAccountCall(caller, services);
-  if (call.rate !== undefined) call.rate.left = left;
+  noteRate(call, await countAccountCall(caller, services));
   return { ...call, caller };
 };
 

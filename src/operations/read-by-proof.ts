@@ -54,5 +54,6 @@ export const admitByProof = async (
 const notBought = (): AppError =>
   new AppError(
     'permission_denied',
-    'This payment proof did not pay for that, so it does not read it. Send the proof that paid, or a key.',
+    'This payment proof did not pay for that, or is asked for it by another name: it reads a job by the id of the job, and ' +
+      'a search or a top-up by the hash of its payment. Send the proof that paid, or a key.',
   );

@@ -24,19 +24,20 @@ export const hashOf = ({ name }: Operation, input: unknown): string =>
   sha256(`${name}\n${canonicalJson(input)}`);
 
 /**
- * Sells an answer that is made before its payment is settled. `claim` is called with the verified payment before the answer
- * is made; when it throws, nothing is charged and the error is passed on.
+ * Sells an answer that is made before its payment is settled. `claim` is called with the verified payment, which names the
+ * account of a wallet that has no key, before the answer is made; when it throws, nothing is charged and the error is passed
+ * on.
  */
 export const sellAnswer = async (
   { operation, sale, rawInput }: AnswerOrder,
   call: Call,
   services: Services,
-  claim?: (payment: Payment) => Promise<void>,
+  claim?: (payment: Payment, input: unknown) => Promise<void>,
 ): Promise<Answer> => {
   await countCall(operation, call, services);
   // Checked before payment is asked for: nobody pays for a request that cannot run.
   const input = validate(operation, rawInput, call.transport);
-  sale.check(input);
+  sale.check?.(input);
   const look = answerFree(sale, input, call, services);
   if (look !== null) return freeAnswer(look, sale, services);
   const quote = sale.quote(input, services);
@@ -44,11 +45,12 @@ export const sellAnswer = async (
   let made: JsonObject | null = null;
   const paid = await services.x402.sellAnswer({
     ...toOrder({ operation, sale, quote, requestHash }, call, services),
+    ...(claim !== undefined && call.caller === null ? { owner: creditOf(null, services) } : {}),
     produce: async (signal, payment) => {
       // Checked after the proof was looked up, so that an answer that is paid for is still given out.
       assertNotDraining(services);
       assertOnSale(sale, services);
-      await claim?.(payment);
+      await claim?.(payment, input);
       made = await sale.produce(input, services, signal);
       assertOnSale(sale, services, made);
       const text = writeKept(made);

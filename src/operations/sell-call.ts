@@ -189,7 +189,7 @@ const payAtPrices = async (
 };
 
 /** The caller, or the wallet whose payment is verified or settled. */
-const buyerOf = async (
+export const buyerOf = async (
   accountId: string | null,
   { call: { caller }, price }: { call: Call; price: bigint },
   services: Services,

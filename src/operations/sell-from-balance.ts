@@ -1,14 +1,16 @@
 import type { LiveJob } from '../jobs/job-runner.ts';
 import { AppError } from '../kit/errors.ts';
 import { paymentInProgress } from '../payments/sale/answers.ts';
-import { hasProof, type Proofs } from '../payments/sale/gate.ts';
+import { hasProof } from '../payments/sale/gate.ts';
 import type { Answer } from './answer.ts';
-import type { AccountCall, Call, Idempotency, Services } from './call.ts';
+import type { AccountCall, Call, Services } from './call.ts';
 import { openPaidAnswer, refusalOf, type MadeAnswer } from './prepaid-answer.ts';
+import { noteRate } from './paid-call.ts';
 import { admit, answerEarlier, idempotencyOf, runPrepaid, type PrepaidOrder } from './prepaid.ts';
 import { answerFree, isMadeUp, isOnSale } from './sale-rules.ts';
 import type { BalanceAnswerSale } from './sale.ts';
 import { freeAnswer, hashOf, sellAnswer, type AnswerOrder } from './sell-answer.ts';
+import { buyerOf } from './sell-call.ts';
 import { validate } from './validate.ts';
 
 /**
@@ -22,20 +24,26 @@ export const sellFromBalance = async (
 ): Promise<Answer> => {
   const { operation, sale, rawInput } = order;
   const proofs = hasProof(call.proofs) ? call.proofs : null;
-  if (call.caller === null || (proofs !== null && call.idempotencyKey === null))
-    return sellAnswer(order, call, services);
+  const isKeyed = proofs !== null && call.idempotencyKey !== null;
+  if (call.caller === null)
+    return (isKeyed && services.config.wallets.isOn ? sellUnderKey : sellAnswer)(order, call, services);
+  if (proofs !== null && !isKeyed) return sellAnswer(order, call, services);
   const account = await admit(call, services);
   const { accountId } = account.caller;
-  await services.accountLimiter.consume(accountId, sale.ratePerMinute, `calls of ${operation.name}`);
+  const things = `calls of ${operation.name}`;
+  noteRate(call, await services.accountLimiter.consume(accountId, sale.ratePerMinute, things));
   const input = validate(operation, rawInput, call.transport);
-  sale.check(input);
+  sale.check?.(input);
   const look = answerFree(sale, input, call, services);
   if (look !== null)
     return freeAnswer(look, sale, services, refusalOf(account, isMadeUp(sale, services)) === null);
   const prepaid = { operation, prepaid: sale.prepaid, input };
-  const idempotency = idempotencyOf(prepaid, account);
-  if (proofs !== null && idempotency !== null)
-    return sellUnderKey({ ...order, prepaid, idempotency }, { account, proofs }, services);
+  if (proofs !== null && idempotencyOf(prepaid, account) !== null) {
+    const known = await services.x402.findPayment({ proofs, requestHash: hashOf(operation, input) });
+    const isNew = known === null || known.state === 'rejected';
+    const earlier = isNew ? await answerEarlier(prepaid, account, services) : null;
+    return earlier ?? sellUnderKey(order, account, services);
+  }
   try {
     return await runPrepaid(prepaid, account, services);
   } catch (error) {
@@ -51,38 +59,37 @@ export const sellFromBalance = async (
 };
 
 /**
- * Sells an answer for a proof under an idempotency key. A known payment has its own answer. A known key with a new proof
- * answers its job, and settles nothing. Else a job has the key until the payment is settled, so that each other call with
- * the key waits for this one.
+ * Sells an answer for a proof under an idempotency key of the caller, or of the account of the wallet that pays. A known
+ * payment has its own answer. A known key with a new proof answers its job, and settles nothing. Else a job has the key
+ * until the payment is settled, so that each other call with the key waits for this one.
  */
 const sellUnderKey = async (
-  {
-    prepaid,
-    idempotency,
-    ...order
-  }: AnswerOrder<BalanceAnswerSale> & { prepaid: PrepaidOrder; idempotency: Idempotency },
-  { account, proofs }: { account: AccountCall; proofs: Proofs },
+  order: AnswerOrder<BalanceAnswerSale>,
+  call: Call,
   services: Services,
 ): Promise<Answer> => {
-  const { operation } = order;
-  const known = await services.x402.findPayment({ proofs, requestHash: hashOf(operation, prepaid.input) });
-  const isNew = known === null || known.state === 'rejected';
-  const earlier = isNew ? await answerEarlier(prepaid, account, services) : null;
-  if (earlier !== null) return earlier;
-  let taken: AccountCall | null = null;
-  const own: { job?: LiveJob | null } = {};
-  const selling: Promise<Answer> = sellAnswer(order, account, services, async ({ identity }) => {
-    const job = { name: operation.name, idempotency, produce: () => selling.then(toMade, notPaid) };
-    const paid = { ...account, payment: { identity, most: null } };
-    own.job = await openPaidAnswer(job, paid, services);
-    if (own.job !== null) return;
-    taken = paid;
-    throw paymentInProgress();
-  });
+  const { operation, sale } = order;
+  const own: { job?: LiveJob | null; taken?: [PrepaidOrder, AccountCall] } = {};
+  const selling: Promise<Answer> = sellAnswer(
+    order,
+    call,
+    services,
+    async ({ identity, accountId }, input) => {
+      const prepaid = { operation, prepaid: sale.prepaid, input };
+      const caller = await buyerOf(accountId, { call, price: 0n }, services);
+      const paid = { ...call, caller, payment: { identity, most: null } };
+      const idempotency = idempotencyOf(prepaid, paid);
+      const job = { name: operation.name, idempotency, produce: () => selling.then(toMade, notPaid) };
+      own.job = await openPaidAnswer(job, paid, services);
+      if (own.job !== null) return;
+      own.taken = [prepaid, paid];
+      throw paymentInProgress();
+    },
+  );
   try {
     return await selling;
   } catch (error) {
-    const twin = taken === null ? null : await answerEarlier(prepaid, taken, services);
+    const twin = own.taken === undefined ? null : await answerEarlier(...own.taken, services);
     if (twin !== null) return twin;
     // The key is free again when its job has ended, and a client may send the call anew once this one is answered. The job
     // runner logs a job that it lost.

@@ -1,6 +1,6 @@
-import { isJsonObject, jsonExcess, type JsonObject } from '../kit/json.ts';
+import { isJsonObject, jsonExcess, refuseExcess, type JsonObject } from '../kit/json.ts';
 import { AppError, type ValidationIssue } from '../kit/errors.ts';
-import { nearestName } from '../kit/text.ts';
+import { nearestName, sanitizeLine } from '../kit/text.ts';
 import type { Call } from './call.ts';
 import { takesBody, type DescribedOperation } from './definition.ts';
 import { isSold, rulesOf } from './sale-rules.ts';
@@ -13,6 +13,8 @@ const maxEdits = 2;
 const maxCompared = 1_000;
 /** A field this short is suggested only in another case, because two edits turn it into any other. */
 const longestShort = 3;
+/** In characters, of a name in a refusal. */
+const longestShown = 128;
 
 /**
  * Whether an operation refuses unknown fields that look like known ones: nobody pays for a slip. Text models ignore them,
@@ -29,20 +31,44 @@ export const validate = <Input>(
   raw: unknown,
   transport: Call['transport'] = 'rest',
 ): Input => {
-  const excess = jsonExcess(raw);
-  if (excess !== null) throw new AppError('payload_too_large', `The request has ${excess}. Send less.`);
+  refuseExcess(jsonExcess(raw));
   const { input, toolInput = input } = operation;
-  const parsed = (transport === 'mcp' ? toolInput : input).safeParse(raw, { reportInput: true });
+  const parsed =
+    transport === 'mcp'
+      ? toolInput.safeParse(withoutNulls(raw, toolInput), { reportInput: true })
+      : input.safeParse(raw, { reportInput: true });
   const unknown = unknownFields(operation, { raw, taken: parsed.data, transport });
   if (parsed.success && unknown.length === 0) return parsed.data;
   const named = new Set<unknown>(unknown.map(({ path: [name] }) => name));
-  const others = parsed.success ? [] : fieldIssues(parsed.error.issues);
+  const isRepeated = ({ path: [name = '', ...inner] }: FieldIssue): boolean =>
+    transport === 'rest' &&
+    inner.length === 0 &&
+    source(operation, String(name)) === 'query' &&
+    isJsonObject(raw) &&
+    Array.isArray(raw[name]);
+  const others = (parsed.success ? [] : fieldIssues(parsed.error.issues)).map((issue) =>
+    isRepeated(issue) ? { ...issue, msg: 'is given more than once' } : issue,
+  );
   throw invalid(
-    [...unknown, ...others.filter(({ path: [name] }) => !named.has(name))]
-      .slice(0, maxIssues)
-      .map(({ path, ...issue }) => ({ loc: [source(operation, String(path[0] ?? '')), ...path], ...issue })),
+    [...unknown, ...others.filter(({ path: [name] }) => !named.has(name))].map(({ path, ...issue }) => ({
+      loc: [source(operation, String(path[0] ?? '')), ...path],
+      ...issue,
+    })),
   );
 };
+
+/** A model writes null for an argument that it leaves out. Where null is taken it may mean more; `custom_data` is no null. */
+const withoutNulls = (raw: unknown, schema: z.ZodType): unknown =>
+  schema instanceof z.ZodObject && isJsonObject(raw)
+    ? Object.fromEntries(
+        Object.entries(raw).filter(
+          ([name, value]) =>
+            value !== null ||
+            name === 'custom_data' ||
+            z.safeParse(schema.shape[name] ?? z.null(), null).success,
+        ),
+      )
+    : raw;
 
 /**
  * Finds the unknown fields that are refused. Over MCP, and where an operation is strict, these are all: a model guesses
@@ -57,10 +83,11 @@ const unknownFields = (
   if (!(input instanceof z.ZodObject && isJsonObject(raw) && (refusesAll || refusesSlips(operation))))
     return [];
   const known = Object.keys(input.shape);
-  if (transport === 'mcp' && rulesOf(sale).isPrepaid) known.push('idempotency_key');
+  const { isPrepaid } = rulesOf(sale);
+  if (transport === 'mcp' && isPrepaid) known.push('idempotency_key');
   const inQuery = transport === 'rest' && takesBody(rest) ? rest.query : [];
   return [
-    ...unknownMembers(raw, { known, otherNames, refusesAll, most: maxCompared, inQuery }),
+    ...unknownMembers(raw, { known, otherNames, isPrepaid, refusesAll, most: maxCompared, inQuery }),
     ...(refusesSlips(operation) ? droppedMembers(raw, taken, refusesAll) : []),
   ];
 };
@@ -80,6 +107,7 @@ const droppedMembers = (raw: unknown, taken: unknown, refusesAll: boolean): Fiel
 
 interface Comparison extends Pick<Validated, 'otherNames'> {
   known: readonly string[];
+  isPrepaid?: boolean;
   refusesAll: boolean;
   most: number;
   inQuery?: readonly string[];
@@ -87,26 +115,47 @@ interface Comparison extends Pick<Validated, 'otherNames'> {
 
 const unknownMembers = (
   raw: JsonObject,
-  { known, otherNames, refusesAll, most, inQuery = [] }: Comparison,
+  { known, otherNames, isPrepaid = false, refusesAll, most, inQuery = [] }: Comparison,
 ): FieldIssue[] => {
-  const comparable = known.filter(({ length }) => length > longestShort);
   const unknown = Object.keys(raw).filter((name) => !known.includes(name));
   return unknown.slice(0, most).flatMap((name) => {
     const lower = name.toLowerCase();
-    const near = known.includes(lower) ? lower : nearestName(lower, comparable, maxEdits);
-    const meant = near === null ? (otherNames?.get(lower) ?? []) : [near];
+    const near = nearOf(name, known);
+    const foreign =
+      isPrepaid && lower === 'idempotency_key'
+        ? ['the header Idempotency-Key']
+        : (otherNames?.get(lower) ?? []);
+    const meant: readonly string[] = near.length > 0 ? near : foreign;
     // A request that says the same in the field itself was written for several APIs. What may name several fields is not
     // compared with them.
     const isSaid = (field: string): boolean =>
       (raw[field] ?? null) !== null && (meant.length > 1 || textOf(raw[field]) === textOf(raw[name]));
-    const isSlip = near !== null || (meant.length > 0 && !meant.some(isSaid));
+    const isSlip = near.length > 0 || (meant.length > 0 && !meant.some(isSaid));
     if (!isSlip && !refusesAll) return [];
-    const begun = known.filter((field) => lower.length > maxEdits && field.startsWith(lower));
-    const hints = meant.length > 0 ? meant : begun;
-    const placed = hints.map((field) => (inQuery.includes(field) ? `${field} in the query` : field));
-    const hint = placed.length === 0 ? '' : `; did you mean ${choice(placed)}?`;
-    return [{ path: [name], msg: `is not a field here${hint}`, type: 'extra_forbidden' }];
+    const placed = meant.map((field) => (inQuery.includes(field) ? `${field} in the query` : field));
+    return [{ path: [name], msg: notAField(name, known, placed), type: 'extra_forbidden' }];
   });
+};
+
+/** Finds the known name that a name looks like. */
+const nearOf = (name: string, known: readonly string[]): string[] => {
+  const lower = name.toLowerCase();
+  if (known.includes(lower)) return [lower];
+  const comparable = known.filter(({ length }) => length > longestShort);
+  return [nearestName(lower, comparable, maxEdits)].filter((near) => near !== null);
+};
+
+/** Says that a name is none of the known ones, and which one is meant. */
+export const notAField = (
+  name: string,
+  known: readonly string[],
+  meant: readonly string[] = nearOf(name, known),
+): string => {
+  const lower = name.toLowerCase();
+  const begun = known.filter((field) => lower.length > maxEdits && field.startsWith(lower));
+  const hints = meant.length > 0 ? meant : begun;
+  const place = known.includes('arguments') ? '; put it in arguments' : '';
+  return `is not a field here${hints.length === 0 ? place : `; did you mean ${choice(hints)}?`}`;
 };
 
 const textOf = (value: unknown): unknown => (typeof value === 'string' ? value : JSON.stringify(value));
@@ -115,12 +164,18 @@ const textOf = (value: unknown): unknown => (typeof value === 'string' ? value :
 export const invalidQuery = (field: string, msg: string): AppError =>
   invalid([{ loc: ['query', field], msg, type: 'value_error' }]);
 
-const invalid = (issues: ValidationIssue[]): AppError => {
+/** Makes a 422 that names every wrong field and its place. */
+export const invalid = (found: readonly ValidationIssue[]): AppError => {
+  const issues = found.slice(0, maxIssues).map(({ loc, ...issue }) => ({ loc: loc.map(toShown), ...issue }));
   const first = issues[0];
   const param = first?.loc.slice(1).join('.') || undefined;
   const text = issues.map(({ loc, msg }) => `${loc.slice(1).join('.') || 'request'}: ${msg}`).join('; ');
   return new AppError('invalid_parameter', text, { ...(param === undefined ? {} : { param }), issues });
 };
+
+/** The names of members may be a caller's own. */
+const toShown = (name: string | number): string | number =>
+  typeof name === 'string' ? sanitizeLine(name).slice(0, longestShown) : name;
 
 const source = ({ rest }: Validated, field: string): 'query' | 'path' | 'body' => {
   if (rest.path.includes(`{${field}}`)) return 'path';
@@ -144,8 +199,11 @@ const fieldIssues = (issues: readonly Issue[]): FieldIssue[] => {
   const found = issues.slice(0, maxIssues).flatMap(placed).slice(0, maxIssues);
   // zod also checks the length of values of the wrong type. Such an issue says nothing.
   const mistyped = new Set(found.filter(({ code }) => code === 'invalid_type').map(place));
+  // A whole number has the limit of its type beside its own, which comes last.
+  const lastOf = new Map(found.map((issue) => [issue.code + place(issue), issue]));
   return found
     .filter((issue) => issue.code === 'invalid_type' || !mistyped.has(place(issue)))
+    .filter((issue) => issue.code !== 'too_big' || lastOf.get(issue.code + place(issue)) === issue)
     .map((issue) => ({
       path: issue.path.map((key) => (typeof key === 'number' ? key : String(key))),
       msg: issueText(issue),
@@ -155,7 +213,10 @@ const fieldIssues = (issues: readonly Issue[]): FieldIssue[] => {
 
 const place = ({ path }: Issue): string => JSON.stringify(path);
 
-/** Returns the issue itself, or for a union the issues of the form that the value was meant to have. */
+/**
+ * Returns the issue itself, or for a union the issues of the form that the value was meant to have. A union's own sentence
+ * gives way only to what is wrong further in.
+ */
 const placed = (issue: Issue): Issue[] => {
   if (issue.code === 'unrecognized_keys')
     return issue.keys.map((key) => ({
@@ -163,9 +224,11 @@ const placed = (issue: Issue): Issue[] => {
       path: [...issue.path, key],
       message: 'is not a field here',
     }));
-  if (issue.code !== 'invalid_union' || isOwnSentence(issue)) return [issue];
+  if (issue.code !== 'invalid_union') return [issue];
   const [meant] = (issue.errors ?? [])
-    .filter((branch) => wantedBy(branch).length === 0)
+    .filter((branch) =>
+      isOwnSentence(issue) ? branch.every(({ path }) => path.length > 0) : wantedBy(branch).length === 0,
+    )
     .toSorted((a, b) => a.length - b.length);
   if (meant === undefined) return [issue];
   return meant.flatMap((inner) => placed({ ...inner, path: [...issue.path, ...inner.path] }));
@@ -247,11 +310,34 @@ const issueType = (issue: Issue): string => {
   return issue.code === 'invalid_type' ? `${issue.expected}_type` : (issueTypes[issue.code] ?? 'value_error');
 };
 
-/** Adds to a refinement the issues that `schema` finds in the value at `path`. */
+const BriefList = z.core.$constructor<z.ZodArray>('BriefList', (schema, def) => {
+  z.ZodArray.init(schema, def);
+  const { parse } = schema._zod;
+  schema._zod.parse = (payload, context) => {
+    const items = payload.value;
+    if (!Array.isArray(items)) return parse(payload, context);
+    const parsed: unknown[] = [];
+    payload.value = parsed;
+    for (const [index, value] of items.entries()) {
+      const item = def.element._zod.run({ value, issues: [] }, context) as z.core.ParsePayload;
+      payload.issues.push(...z.core.util.prefixIssues(index, item.issues));
+      parsed.push(item.value);
+      if (payload.issues.length >= maxIssues) break;
+    }
+    return payload;
+  };
+});
+
+/** Makes a list that is read until enough issues were found. To describe each of very many would hold up other calls. */
+export const list = <Item extends z.ZodType>(element: Item) =>
+  new BriefList({ type: 'array', element }) as unknown as z.ZodArray<Item>;
+
+/** Adds to a refinement the issues that `schema` finds in the value at `path`, unless it has enough already. */
 export const addIssues = (
   context: z.RefinementCtx,
   { schema, value, path = [] }: { schema: z.ZodType | undefined; value: unknown; path?: (string | number)[] },
 ): void => {
+  if (context.issues.length >= maxIssues) return;
   const { error } = schema?.safeParse(value, { reportInput: true }) ?? {};
   for (const { path: inner, ...issue } of error?.issues ?? [])
     context.addIssue({ ...issue, path: [...path, ...inner] });

@@ -6,7 +6,7 @@ import { isoOrNull } from '../kit/clock.ts';
 import { AppError, wrongField } from '../kit/errors.ts';
 import { formatUsd, type Nano } from '../kit/money.ts';
 import { count, time, timeOf, usd } from '../operations/answer-fields.ts';
-import { defineView } from '../operations/view.ts';
+import { defineView, toPage } from '../operations/view.ts';
 import { modelKinds } from '../providers/provider.ts';
 import { priceInWords } from '../rest/describe-service.ts';
 import type { ModelChangeRow, ModelSum, SoldAs } from '../store/store.ts';
@@ -278,7 +278,6 @@ export const listModelHistory = readVerb({
   },
   handle: async ({ sku, limit, after }, { store }) => {
     const found = await store.listModelHistory({ sku, before: after ?? null, limit: limit + 1 });
-    const changes = found.slice(0, limit).map((one) => changeView.show(one));
-    return { changes, has_more: found.length > limit };
+    return toPage('changes', found, { limit, show: changeView.show });
   },
 });

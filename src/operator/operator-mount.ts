@@ -10,7 +10,7 @@ import { writeError, writeJson } from '../kit/write-answer.ts';
 import { addressBucket, type AddressLimiter } from '../limits/address-limiter.ts';
 import { sha256 } from '../kit/ids.ts';
 import { createForgetUpstream } from '../leads/upstream/forget-upstream.ts';
-import { readJsonBody } from '../rest/read-json-body.ts';
+import { hasBody, readJsonBody } from '../rest/read-json-body.ts';
 import { createRouteTable, refuseMethod, routeFor, type FoundRoute } from '../rest/route-table.ts';
 import type { OperatorKey } from '../store/store.ts';
 import { createRefusalLimit, strangerPrefix, refuse, runVerb } from './run-verb.ts';
@@ -117,9 +117,6 @@ export const createOperatorMount = (services: OperatorMountServices) => {
   };
   return { serve, refuseStranger };
 };
-
-const hasBody = ({ headers }: IncomingMessage): boolean =>
-  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 
 /** Reads the input. Each field has one place, so that no value silently replaces another. */
 const readInput = async (

@@ -27,9 +27,9 @@ const keptSeconds = 86_400;
 export const allowsAnyOrigin = ({ sale }: DescribedOperation): boolean =>
   rulesOf(sale).isOpen || rulesOf(sale).isPaid;
 
-/** Whether wallets send JSON to it, and its answers have the headers of jobs and keys. */
-const takesJson = ({ rest }: Operation, { wallets }: Services['config']): boolean =>
-  wallets.isOn && rest.method === 'POST';
+/** Whether wallets send JSON or an idempotency key to it, and its answers have the headers of jobs and keys. */
+const takesJson = ({ rest, sale }: Operation, { wallets }: Services['config']): boolean =>
+  (wallets.isOn && rest.method === 'POST') || rulesOf(sale).isPrepaid;
 
 /** Lets a wallet in a page of any origin read the terms, pay, and read the answer. */
 export const setCorsHeaders = (

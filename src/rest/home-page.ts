@@ -291,7 +291,7 @@ const messageToSign = toSignedText(
 );
 
 /** Says all that a program needs which has a wallet and reads nothing else. Empty: wallets have no accounts here. */
-const walletGuide = ({ url, signIn }: ServiceDescription): { title: string; text: string }[] =>
+const walletGuide = ({ url, signIn, offers }: ServiceDescription): { title: string; text: string }[] =>
   signIn === null
     ? []
     : [
@@ -318,7 +318,7 @@ ${messageToSign}
         },
         {
           title: 'With a key',
-          text: `Chats, responses, images and videos take their price from the balance then, without a payment. These calls are free:
+          text: `${offers.some(({ name, takesKey }) => name === 'search_leads' && takesKey) ? 'Searches, chats' : 'Chats'}, responses, images and videos take their price from the balance then, without a payment. These calls are free:
 
 - \`GET ${url}/v1/videos/<ID>\`: ask every 2 s until \`status\` is \`completed\` or \`failed\`. A video answers its \`id\` at once when it is paid for. Then \`GET ${url}/v1/videos/<ID>/content\` is the film, for 23 hours.
 - \`GET ${url}/v1/jobs/<ID>\`: an image that was still \`queued\` or \`running\`; its \`data[0].url\` needs no key.

@@ -29,7 +29,7 @@ const toItems = (
   { sale, notice, price, accepts, url, method, isTool, name, title }: Good,
   serviceUrl: string,
 ): object[] => {
-  const { inputSchema, outputExample, serviceName, tags, path } = sale;
+  const { inputSchemas, outputExample, serviceName, tags, path } = sale;
   const mimeType = 'application/json';
   const description = sale.descriptions[notice === null ? 'real' : 'sandbox'];
   const resource = { description, mimeType, serviceName, tags };
@@ -39,7 +39,8 @@ const toItems = (
     ...(accepts.length === 0 ? {} : { price: { currency: 'USD', ...price } }),
     output: { mimeType, example: outputExample },
   };
-  const body = method === 'GET' ? { queryParams: inputSchema } : { bodyType: 'json', body: inputSchema };
+  const body =
+    method === 'GET' ? { queryParams: inputSchemas.rest } : { bodyType: 'json', body: inputSchemas.rest };
   const http = {
     resource: { url, ...resource },
     type: 'http',
@@ -47,7 +48,12 @@ const toItems = (
     input: { method, routeTemplate: path, ...body },
   };
   if (!isTool) return [http];
-  const input = { toolName: name, description: title, transport: 'streamable-http', inputSchema };
+  const input = {
+    toolName: name,
+    description: title,
+    transport: 'streamable-http',
+    inputSchema: inputSchemas.mcp,
+  };
   return [http, { resource: { url: `${serviceUrl}/mcp`, ...resource }, type: 'mcp', ...common, input }];
 };
 

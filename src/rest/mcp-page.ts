@@ -1,35 +1,31 @@
 import type { ServiceDescription } from './describe-service.ts';
 import { html, type Html } from './docs/docs-page-html.ts';
-import { pageShell } from './page-shell.ts';
+import { columnPage } from './page-shell.ts';
 
 type Service = Pick<ServiceDescription, 'brand' | 'title' | 'url'>;
 
 /** Makes the page for a person who opens an MCP address in a browser. `root`: the relative address of `/`. */
 export const mcpPage = (service: Service, root: string): string =>
-  pageShell({
+  columnPage({
     title: `${service.title}: MCP server`,
     style: `${root}docs/style.css`,
-    body: html`<body class="single">
-      <main>
-        <header>
-          <p class="brand">${service.title}</p>
-          <h1>This address is for assistants</h1>
-          <p class="lead">
-            It is an MCP server. You do not open it in a browser: you add it to your assistant.
-          </p>
-        </header>
-        ${installGuide(service)}
-        <section>
-          <h2>With an API key</h2>
-          <p>A program that sends a header needs no sign-in. For example Claude Code:</p>
-          <pre tabindex="0"><code>${claudeCode(service, '/mcp')} \\
+    main: html`<header>
+        <p class="brand">${service.title}</p>
+        <h1>This address is for assistants</h1>
+        <p class="lead">
+          It is an MCP server. You do not open it in a browser: you add it to your assistant.
+        </p>
+      </header>
+      ${installGuide(service)}
+      <section>
+        <h2>With an API key</h2>
+        <p>A program that sends a header needs no sign-in. For example Claude Code:</p>
+        <pre tabindex="0"><code>${claudeCode(service, '/mcp')} \\
   --header "Authorization: Bearer &lt;API_KEY&gt;"</code></pre>
-        </section>
-        <footer>
-          <p><a href="${root}">${service.title}</a> · <a href="${root}docs">Documentation</a></p>
-        </footer>
-      </main>
-    </body>`,
+      </section>
+      <footer>
+        <p><a href="${root}">${service.title}</a> · <a href="${root}docs">Documentation</a></p>
+      </footer>`,
   });
 
 const claudeCode = ({ brand, url }: Service, path: string): string =>

@@ -43,3 +43,12 @@ export const pageShell = ({ title, style, icon, body }: PageShell): string =>
       </head>
       ${body}
     </html>`.markup;
+
+/** Makes a page of one column. */
+export const columnPage = ({ main, ...shell }: Omit<PageShell, 'body'> & { main: Html }): string =>
+  pageShell({
+    ...shell,
+    body: html`<body class="single">
+      <main>${main}</main>
+    </body>`,
+  });

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { AppError, messages } from '../kit/errors.ts';
-import { keepMemberText } from '../kit/json.ts';
+import { bytesExcess, keepMemberText, refuseExcess } from '../kit/json.ts';
 import { watchSender, type WatchSenderOptions } from '../limits/request-memory.ts';
 
 export interface ReadJsonBodyOptions {
@@ -12,6 +12,9 @@ export interface ReadJsonBodyOptions {
   /** The minimum speed of a sender. */
   sender?: WatchSenderOptions;
 }
+
+export const hasBody = ({ headers }: IncomingMessage): boolean =>
+  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 
 /**
  * Reads a request's JSON body. Returns it with its length in bytes. Throws AppError: payload_too_large, invalid_json,
@@ -25,6 +28,7 @@ export const readJsonBody = async (
   if (encoding !== undefined && encoding !== 'identity')
     throw new AppError('unsupported_media_type', messages.unsupported_media_type);
   const bytes = await readBody(request, options);
+  refuseExcess(bytesExcess(bytes));
   try {
     const text = utf8.decode(bytes);
     const value: unknown = JSON.parse(text);
@@ -56,7 +60,7 @@ export const readBody = async (request: IncomingMessage, options: ReadJsonBodyOp
   const body = Promise.withResolvers<Buffer>();
   const chunks: Buffer[] = [];
   let length = 0;
-  let endWatch = watchSender(request, sender);
+  let endWatch = watchSender(request, maxBytes, sender);
   const take = (chunk: Buffer): void => {
     length += chunk.length;
     if (length > maxBytes) return body.reject(tooLarge(options));
@@ -66,7 +70,7 @@ export const readBody = async (request: IncomingMessage, options: ReadJsonBodyOp
     endWatch();
     request.pause();
     reserve(undefined).then(() => {
-      endWatch = watchSender(request, sender);
+      endWatch = watchSender(request, maxBytes, sender);
       request.resume();
     }, body.reject);
   };

@@ -13,7 +13,7 @@ import { signInHeader, type Dialect, type Proofs } from '../payments/sale/gate.t
 import type { Answer, FileAnswer } from '../operations/answer.ts';
 import type { Call, Services } from '../operations/call.ts';
 import type { Operation } from '../operations/definition.ts';
-import { readJsonBody } from './read-json-body.ts';
+import { hasBody, readJsonBody } from './read-json-body.ts';
 import { answerPreflight, allowsAnyOrigin, setCorsHeaders } from './cors.ts';
 import { writePaymentRequired } from './paywall/paywall-answer.ts';
 import { createRouteTable, refuseMethod, routeFor, type FoundRoute } from './route-table.ts';
@@ -90,7 +90,6 @@ const serve = async (
     setRateHeaders(response, rate);
     await writeAnswer(answer, { request, response, operation, context, services });
   } catch (error) {
-    if (signal.aborted && response.destroyed) return;
     setRateHeaders(response, rate);
     writeError(response, error, { log: services.log, requestId, validation: operation.rest.validation });
   } finally {
@@ -186,9 +185,6 @@ const toCall = (
 /** Few calls have a tag. */
 const readTag = (sent: string | string[] | undefined): Pick<Call, 'usageTag'> =>
   sent === undefined ? {} : { usageTag: readUsageTag(sent.toString()) };
-
-const hasBody = ({ headers }: IncomingMessage): boolean =>
-  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 
 const readInput = async (
   { operation, fields, readParameters }: Route,

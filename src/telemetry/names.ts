@@ -33,9 +33,9 @@ export const mapValues = <Key extends string, From, To>(
 /** Defines metrics of one kind, but for those that name another. Most have no labels, and measure seconds. */
 const define = <Name extends string>(
   kind: MetricDefinition['kind'],
-  table: Record<Name, Omit<MetricDefinition, 'kind' | 'labels' | 'buckets'> & Partial<MetricDefinition>>,
+  table: Record<Name, Pick<MetricDefinition, 'name' | 'text'> & Partial<MetricDefinition>>,
 ): Record<Name, MetricDefinition> =>
-  mapValues(table, (metric) => ({ kind, labels: [], buckets: seconds, ...metric }));
+  mapValues(table, (metric) => ({ kind, unit: 's', labels: [], buckets: seconds, ...metric }));
 
 const calls = ['gen_ai.operation.name', 'gen_ai.provider.name', 'gen_ai.request.model'] as const;
 
@@ -43,31 +43,26 @@ const calls = ['gen_ai.operation.name', 'gen_ai.provider.name', 'gen_ai.request.
 export const eventMetrics = define('histogram', {
   requests: {
     name: 'http.server.request.duration',
-    unit: 's',
     labels: ['http.request.method', 'http.route', 'http.response.status_code'],
     text: 'requests over HTTP, until the last byte; status 0: the client left without an answer',
   },
   toolCalls: {
     name: 'mcp.server.operation.duration',
-    unit: 's',
     labels: ['mcp.method.name', 'gen_ai.tool.name', 'error.type'],
     text: 'tool calls over MCP; `error.type`: the code of the refusal, or payment_required',
   },
   mountedCalls: {
     name: 'mcp.client.operation.duration',
-    unit: 's',
     labels: ['mcp.method.name', 'causeway.server', 'gen_ai.tool.name', 'error.type'],
     text: 'calls of mounted tools; `error.type`: tool_error (`isError`), or the code of the refusal',
   },
   providerCalls: {
     name: 'gen_ai.client.operation.duration',
-    unit: 's',
     labels: [...calls, 'error.type'],
     text: 'attempts at providers; `gen_ai.request.model`: the model of the route',
   },
   firstChunks: {
     name: 'gen_ai.client.operation.time_to_first_chunk',
-    unit: 's',
     labels: calls,
     text: 'time to the first piece of a streamed answer',
   },
@@ -87,7 +82,6 @@ export const eventMetrics = define('histogram', {
   },
   jobs: {
     name: 'causeway.job.duration',
-    unit: 's',
     labels: ['causeway.kind', 'causeway.sku', 'causeway.status', 'error.type'],
     text: 'attempts at jobs that ended here',
   },
@@ -100,7 +94,6 @@ export const eventMetrics = define('histogram', {
   },
   commands: {
     name: 'db.client.operation.duration',
-    unit: 's',
     labels: ['db.system.name', 'db.operation.name', 'error.type'],
     text: 'commands of the store, with their wait',
     buckets: shortSeconds,
@@ -113,7 +106,6 @@ export const eventMetrics = define('histogram', {
   },
   searches: {
     name: 'causeway.lead.search.duration',
-    unit: 's',
     labels: ['error.type'],
     text: 'searches for profiles',
     buckets: shortSeconds,
@@ -144,7 +136,6 @@ export const readMetrics = define('gauge', {
   },
   oldestJob: {
     name: 'causeway.jobs.oldest',
-    unit: 's',
     labels: ['causeway.kind', 'causeway.status'],
     text: 'age of the oldest of them',
   },
@@ -159,7 +150,6 @@ export const readMetrics = define('gauge', {
   },
   webhookLag: {
     name: 'causeway.webhooks.lag',
-    unit: 's',
     text: 'for how long the next attempt of a webhook is overdue',
   },
   payments: {
@@ -170,7 +160,6 @@ export const readMetrics = define('gauge', {
   },
   oldestPayment: {
     name: 'causeway.payments.oldest',
-    unit: 's',
     labels: ['causeway.state'],
     text: 'age of the oldest of them',
   },
@@ -188,7 +177,6 @@ export const readMetrics = define('gauge', {
   },
   breakerRest: {
     name: 'causeway.provider.rest',
-    unit: 's',
     labels: calls,
     text: 'time until the route may be asked again',
   },
@@ -205,11 +193,7 @@ export const readMetrics = define('gauge', {
   storeReady: { name: 'causeway.store.ready', unit: '1', text: '1 if the store takes new work' },
   diskFull: { name: 'causeway.store.full', unit: '1', text: '1 if the disk of the store is full' },
   diskFree: { name: 'causeway.disk.free', unit: 'By', text: 'free space where DATA_DIR is' },
-  loopDelay: {
-    name: 'nodejs.eventloop.delay.p99',
-    unit: 's',
-    text: 'delay of the event loop, 99th percentile',
-  },
+  loopDelay: { name: 'nodejs.eventloop.delay.p99', text: 'delay of the event loop, 99th percentile' },
   loopUtilization: {
     name: 'nodejs.eventloop.utilization',
     unit: '1',
@@ -220,7 +204,6 @@ export const readMetrics = define('gauge', {
   cpu: {
     name: 'process.cpu.time',
     kind: 'counter',
-    unit: 's',
     labels: ['cpu.mode'],
     text: 'processor time of the process',
   },

@@ -52,5 +52,12 @@ describe('the tag that a call sends', () => {
 
   it.each([' a', 'a ', 'x'.repeat(65), 'tür', 'a\tb'])('is refused if it is %j', (sent) => {
     expect(() => readUsageTag(sent)).toThrow('X-Usage-Tag: must be 1 to 64 characters of ASCII');
+    const msg = 'must be 1 to 64 characters of ASCII';
+    expect(() => readUsageTag(sent)).toThrow(
+      expect.objectContaining({
+        param: 'X-Usage-Tag',
+        issues: [{ loc: ['header', 'X-Usage-Tag'], msg, type: 'value_error' }],
+      }),
+    );
   });
 });

@@ -107,7 +107,7 @@ describe('a wrong command', () => {
     { args: ['adjust', 'a', '-$5', '--reason', 'x'], says: /"-\$5" is not an amount/ },
     { args: ['adjust', 'a', '-0.00', '--reason', 'x'], says: /zero: that changes nothing/ },
     { args: ['credit', 'a', '5', '--reason', 'x', '--entry-id', '7'], says: /UUID/ },
-    { args: ['start'], says: /"causeway start"/ },
+    { args: ['--env-file', 'x', 'start'], says: /"causeway start".*options after it/ },
     { args: ['accounts', 'list', '--data-dir', ''], says: /must not be empty/ },
   ])('$args ends with 2 and says what is expected', async ({ args, says }) => {
     const { exitCode, stdout } = await print([...args, '--json'], { DATA_DIR: '/nowhere' });

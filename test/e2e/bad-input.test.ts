@@ -143,6 +143,16 @@ describe('a request that cannot be served', () => {
     expect((await gateway.call('/v1/images/generations', { body: wide })).status).toBe(422);
   });
 
+  it.each(['/v1/chat/completions', '/v1/videos', '/mcp'])(
+    'is refused before it is parsed when it has far too many values: %s',
+    async (path) => {
+      const response = await gateway.call(path, { body: `{"id":[${','.repeat(70_000)}` });
+      expect(response.status).toBe(413);
+      const message = 'The request has more than 50000 values. Send less.';
+      expect(await response.json()).toMatchObject({ error: { code: 'payload_too_large', message } });
+    },
+  );
+
   it('names every wrong chat field, for both kinds of client', async () => {
     const body = { messages: [], max_tokens: 70_000, n: 2, webhook_url: 'https://example.com' };
     const response = await gateway.call('/v1/chat/completions', { body });

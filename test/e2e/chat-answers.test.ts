@@ -265,6 +265,33 @@ describe('a legacy function call', () => {
     }
     expect(up.takeAsked()).toHaveLength(2);
   });
+
+  it('ends with function_call, whatever reason an upstream gives for a call that it had to make', async () => {
+    const body = { functions: [{ name: 'f' }], function_call: { name: 'f' } };
+    for (const finish of ['stop', 'tool_calls', 'function_call']) {
+      up.upstream.script({ kind: 'chat', functionCall: { name: 'f', arguments: ['{}'] }, finish });
+      expect(await (await up.ask(body)).json()).toMatchObject({
+        choices: [{ finish_reason: 'function_call', message: { function_call: { name: 'f' } } }],
+      });
+    }
+  });
+
+  it.each([
+    { functions: [] },
+    { functions: [], tools: [] },
+    { functions: [{ name: 'f' }], tools: [{ type: 'function', function: { name: 'f' } }] },
+  ])('is none where the request has %j: parallel calls stay apart', async (body) => {
+    const toolCalls = ['one', 'two'].map((id) => ({ id, name: 'f', arguments: [`{"${id}":1}`] }));
+    for (const stream of [false, true]) {
+      up.upstream.script({ kind: 'chat', toolCalls });
+      const answer = await up.ask({ ...body, stream });
+      const calls = stream
+        ? (deltas(await readChunks(answer), 'tool_calls').flat() as { id?: string }[])
+        : ((await answer.json()) as { choices: [{ message: { tool_calls: { id: string }[] } }] }).choices[0]
+            .message.tool_calls;
+      expect(calls.flatMap(({ id }) => id ?? [])).toEqual(['one', 'two']);
+    }
+  });
 });
 
 describe('usage that an upstream tells in part, or wrong', () => {

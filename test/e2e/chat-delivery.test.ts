@@ -218,7 +218,9 @@ describe('conversation_id', () => {
   });
 
   it.each([
-    ['50% off, once', '50% off, once'],
+    ['50% off, once', '50%25 off, once'],
+    ['%C3%A9', '%25C3%25A9'],
+    ['é', '%C3%A9'],
     ['Gespräch/7 🎨', 'Gespr%C3%A4ch/7 %F0%9F%8E%A8'],
     ['a\r\nx-evil: 1', 'a%0D%0Ax-evil: 1'],
     [' 5% ', '%205%25%20'],

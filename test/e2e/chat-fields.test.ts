@@ -92,9 +92,14 @@ describe('what a chat request asks of the upstream', () => {
   });
 
   it('is nothing of fields that are null', async () => {
-    const names = Object.keys({ ...bestEffort, ...staysHere, stream_options: null });
+    const names = Object.keys({ ...bestEffort, ...staysHere, stream_options: null, model: null });
     const nulls = Object.fromEntries(names.map((name) => [name, null]));
     expect(await askedUpstream({ ...nulls, max_completion_tokens: 100, max_tokens: null })).toEqual(least);
+  });
+
+  it('is no seed that a number of JSON cannot say exactly, and any other', async () => {
+    for (const [seed, asked] of [[0, 0], [2 ** 53 - 1, 2 ** 53 - 1], [2 ** 53], [-(2 ** 63)], [1e300]])
+      expect((await askedUpstream({ seed }))['seed']).toBe(asked);
   });
 
   it('is never less than the usage, whatever stream_options says', async () => {
@@ -166,18 +171,24 @@ describe('what a chat request asks of the upstream', () => {
   });
 
   it('has every form of content part', async () => {
+    const url = 'data:image/png;base64,iVBORw0KGgo=';
     const breakpoint = { prompt_cache_breakpoint: { type: 'ephemeral' } };
     const content = [
       { type: 'text', text: 'Look and listen', ...breakpoint },
-      { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=', detail: 'low' } },
+      { type: 'image_url', image_url: { url, detail: 'low' } },
       { type: 'image_url', image_url: { url: 'data:image/jpeg;base64,/9j/4AAQ' }, ...breakpoint },
       { type: 'input_audio', input_audio: { data: 'UklGRg==', format: 'wav' }, ...breakpoint },
     ];
-    const none = { type: 'text', text: 'and', prompt_cache_breakpoint: null };
-    const asked = await askedUpstream({ messages: [{ role: 'user', content: [...content, none] }] });
-    expect(asked['messages']).toEqual([
-      { role: 'user', content: [...content, { type: 'text', text: 'and' }] },
-    ]);
+    const bare = [
+      { type: 'text', text: 'and' },
+      { type: 'image_url', image_url: { url } },
+    ];
+    const nulls = [
+      { ...bare[0], prompt_cache_breakpoint: null },
+      { ...bare[1], image_url: { url, detail: null } },
+    ];
+    const asked = await askedUpstream({ messages: [{ role: 'user', content: [...content, ...nulls] }] });
+    expect(asked['messages']).toEqual([{ role: 'user', content: [...content, ...bare] }]);
   });
 
   it('names an earlier spoken answer by its id alone', async () => {
@@ -293,7 +304,6 @@ describe('a chat request is refused by name, costs nothing and reaches nobody', 
       ],
     ]),
     [{ model: '' }, 'model'],
-    [{ model: null }, 'model'],
     [{ stream: 'yes' }, 'stream'],
     [{ conversation_id: 7 }, 'conversation_id'],
     [{ n: 2 }, 'n'],

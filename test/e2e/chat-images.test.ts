@@ -172,6 +172,12 @@ describe('an image that cannot be had is a 422 on its place, without a hold', ()
     ['a page', () => served(answering(Buffer.from('<html>secret</html>'), 'text/html')), 'is not a PNG'],
     ['SVG', () => served(answering(svg, 'image/svg+xml')), 'is not a PNG'],
     ['another type than it says', () => served(answering(png, 'text/html')), 'declared as another type'],
+    [
+      'a page that is called PNG',
+      async () => dataUri('image/png', Buffer.from('<html>secret</html>')),
+      'is not a PNG',
+    ],
+    ['a JPEG that is called PNG', async () => dataUri('image/png', jpeg), 'holds image/jpeg but is declared'],
     ['a GIF that is called PNG', async () => dataUri('image/png', gif), 'holds image/gif but is declared'],
     [
       'an AVIF that is called WebP',

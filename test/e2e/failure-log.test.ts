@@ -4,6 +4,7 @@ import { logFailure } from '../../src/kit/write-answer.ts';
 import { toJobError } from '../../src/operations/jobs/job-answer.ts';
 import { createRecordedLog } from '../limits/recorded-log.ts';
 import { clientKinds } from '../mcp/clients.ts';
+import { leaveNote } from '../operations/leave-note.ts';
 import { responsesJob } from '../operations/responses/responses-job.ts';
 import { startTestGateway } from './start-test-gateway.ts';
 import { startUpstreamGateway, type UpstreamGateway } from './start-upstream-gateway.ts';
@@ -100,5 +101,33 @@ describe('a fault of the gateway', () => {
     expect(error.status).toBe(500);
     logFailure(log, error, { what: 'a call', facts: {} });
     expect(told()).toEqual([]);
+  });
+
+  it('is logged at debug when its client has gone, and the gateway serves on', async () => {
+    const [began, gone] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const handle = async (): Promise<never> => {
+      began.resolve();
+      await gone.promise;
+      throw new TypeError('a bug');
+    };
+    const operations = [{ ...leaveNote, sale: { kind: 'free' as const, handle } }];
+    const gateway = await startTestGateway({ environment, log, operations });
+    onTestFinished(() => gateway.stop());
+    lines.length = 0;
+    const leaving = new AbortController();
+    const asked = fetch(`${gateway.url}/v1/boards/hall/notes`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${gateway.apiKey}` },
+      body: JSON.stringify({ text: 'Back at five' }),
+      signal: leaving.signal,
+    });
+    await began.promise;
+    leaving.abort();
+    await expect(asked).rejects.toThrow(/abort/);
+    await expect.poll(() => JSON.stringify(lines)).toContain('isCutOff');
+    gone.resolve();
+    const fault = { level: 20, msg: 'a call failed', err: expect.objectContaining({ message: 'a bug' }) };
+    await expect.poll(() => lines).toContainEqual(expect.objectContaining(fault));
+    expect((await gateway.call('/health/live')).status).toBe(200);
   });
 });

@@ -14,7 +14,7 @@ const image = { model: 'imagemodel-1.0', prompt: 'A harbour at dawn' };
 beforeEach(async () => {
   upstream = await startStubVideoUpstream();
   const busy = { status: 429, headers: { 'retry-after': '40' }, body: { error: { message: 'busy' } } };
-  for (const path of ['/api/v3/contents/generations/tasks', '/v1/images/generations'])
+  for (const path of ['/api/v3/contents/generations/tasks', '/v1/images/generations', '/v1/chat/completions'])
     upstream.reply(`POST ${path}`, { kind: 'json', ...busy });
   gateway = await startTestGateway({
     environment: { UPSTREAM_KEY: 'upstream-secret' },
@@ -32,6 +32,10 @@ models:
     kind: image
     price: { unit: call, price_usd: "0.04" }
     routes: [{ provider: up, model: upstream-name }]
+  textmodel-3.5-flash:
+    kind: chat
+    price: { unit: call, price_usd: "0.04" }
+    routes: [{ provider: up, model: upstream-text }]
 `,
   });
   ({ apiKey } = await openAccount(gateway.services));
@@ -80,6 +84,20 @@ describe('while no route can take it', () => {
       expect(await read(gateway, '/v1/balance', apiKey)).toEqual(balance);
     },
   );
+});
+
+it('a chat is refused with the time that the upstream asks for, and then with what is left of it', async () => {
+  const body = { messages: [{ role: 'user', content: 'Hello' }] };
+  for (const [status, stream] of [
+    [429, false],
+    [503, false],
+    [503, true],
+  ]) {
+    const refused = await gateway.call('/v1/chat/completions', { apiKey, body: { ...body, stream } });
+    expect(refused.status).toBe(status);
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(10);
+    expect(Number(refused.headers.get('retry-after'))).toBeLessThanOrEqual(40);
+  }
 });
 
 it('a video that failed has no billed seconds', async () => {

@@ -3,10 +3,18 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { formatUsd, parseUsd } from '../../src/kit/money.ts';
 import { createTestDatabase } from '../cli/test-database.ts';
 import { openAccount } from '../mcp/open-account.ts';
+import { createSpender } from '../payments/support/spender.ts';
+import { overRest } from '../payments/wire/sale.ts';
+import { connectAssistant } from './account-calls.ts';
 import { searchPrice, startPaidSearch, type PaidSearch } from './start-paid-search.ts';
 import { startTestGateway, whenSearchReady, type TestGateway } from './start-test-gateway.ts';
 
-const settings = { SEARCH_FROM_BALANCE: 'on', SEARCH_RATE_PER_MINUTE: '10000', REQUESTS_PER_MINUTE: '10000' };
+const settings = {
+  SEARCH_FROM_BALANCE: 'on',
+  WALLET_ACCOUNTS: 'on',
+  SEARCH_RATE_PER_MINUTE: '10000',
+  REQUESTS_PER_MINUTE: '10000',
+};
 const database = await createTestDatabase();
 const stores: { store: string; environment: Record<string, string> }[] = [
   { store: 'SQLite', environment: {} },
@@ -42,6 +50,22 @@ describe.each(stores)('a search with an idempotency key and a proof, on $store',
     await paid.stop();
   });
 
+  const send = async (
+    { key, proof, query = 'query=coffee', gateway = paid.gateway, signal }: Call,
+    caller: { authorization?: string } = {},
+  ) => {
+    const headers = {
+      ...caller,
+      ...(key === undefined ? {} : { 'idempotency-key': key }),
+      ...(proof === undefined ? {} : { 'payment-signature': proof }),
+    };
+    const answer = await fetch(`${gateway.url}/v1/search?${query}`, {
+      headers,
+      ...(signal === undefined ? {} : { signal }),
+    });
+    return { status: answer.status, headers: answer.headers, body: Object(await answer.json()) };
+  };
+
   const openBuyer = async () => {
     const { store } = paid.gateway.services;
     const { apiKey, accountId } = await openAccount(paid.gateway.services, {
@@ -49,17 +73,7 @@ describe.each(stores)('a search with an idempotency key and a proof, on $store',
       isSandbox: true,
     });
     return {
-      search: async ({ key, proof, query = 'query=coffee', gateway = paid.gateway, signal }: Call) => {
-        const headers = {
-          ...(key === undefined ? {} : { 'idempotency-key': key }),
-          ...(proof === undefined ? {} : { 'payment-signature': proof }),
-        };
-        const answer = await fetch(`${gateway.url}/v1/search?${query}`, {
-          headers: { authorization: `Bearer ${apiKey}`, ...headers },
-          ...(signal === undefined ? {} : { signal }),
-        });
-        return { status: answer.status, headers: answer.headers, body: Object(await answer.json()) };
-      },
+      search: (call: Call) => send(call, { authorization: `Bearer ${apiKey}` }),
       spent: async (): Promise<string> => {
         const account = await store.getAccount(accountId);
         return formatUsd(parseUsd('1.00') - (account?.balance ?? 0n) + (account?.held ?? 0n));
@@ -197,5 +211,72 @@ describe.each(stores)('a search with an idempotency key and a proof, on $store',
       expect((await search({ key, proof })).status).toBe(200);
     });
     expect([taken, await spent()]).toEqual([searchPrice, '0.00']);
+  });
+
+  it('and without an API key is charged once for the key of its wallet, which answers no other search', async () => {
+    const key = randomUUID();
+    const taken = await paid.charged(async () => {
+      const proof = await paid.prove();
+      const first = await send({ key, proof });
+      expect(first.status).toBe(200);
+      const again = await send({ key, proof: await paid.prove() });
+      expect(again).toMatchObject({ status: 200, body: first.body });
+      expect(again.headers.get('idempotent-replayed')).toBe('true');
+      expect(again.headers.get('payment-response')).toBeNull();
+      expect(await send({ key, proof })).toMatchObject({ status: 200, body: first.body });
+      expect(await send({ key, proof: await paid.prove(), query: 'query=tea' })).toMatchObject({
+        status: 409,
+        body: { error: { code: 'idempotency_conflict' } },
+      });
+      const agent = await connectAssistant(paid.gateway, null);
+      const overMcp = await agent.callTool({
+        name: 'search_leads',
+        arguments: { query: 'coffee', idempotency_key: key },
+        _meta: { 'x402/payment': JSON.parse(Buffer.from(await paid.prove(), 'base64').toString()) },
+      });
+      await agent.close();
+      expect(overMcp).toMatchObject({ structuredContent: first.body });
+    });
+    expect(taken).toBe(searchPrice);
+  });
+
+  it('and without an API key is charged once when it comes with several proofs at the same moment', async () => {
+    for (let round = 0; round < 4; round += 1) {
+      const key = randomUUID();
+      const proofs = await Promise.all([paid.prove(), paid.prove(), paid.prove()]);
+      const calls = proofs.map((proof, index) => ({
+        key,
+        proof,
+        gateway: index === 1 ? other : paid.gateway,
+      }));
+      const taken = await paid.charged(async () => {
+        for (const { status } of await Promise.all(calls.map((call) => send(call))))
+          expect([200, 409]).toContain(status);
+        for (const call of calls) expect((await send(call)).status).toBe(200);
+      });
+      expect(taken).toBe(searchPrice);
+    }
+  });
+
+  it('and without an API key is searched and charged anew when its settlement has failed', async () => {
+    const { base } = paid.chains;
+    const { buyer, address, spendAll } = await createSpender(paid.chains, searchPrice);
+    const { leads, x402 } = paid.gateway.services;
+    const prove = async () =>
+      (await buyer.prove(x402.challenge({ price: parseUsd('0.10'), ...overRest }), 'base', 2))
+        .paymentSignature;
+    const key = randomUUID();
+    const find = leads.search;
+    vi.spyOn(leads, 'search').mockImplementationOnce(async (...search) => {
+      await spendAll();
+      return find(...search);
+    });
+    const taken = await paid.charged(async () => {
+      expect((await send({ key, proof: (await prove()) ?? '' })).status).toBe(402);
+      await base.mint(address, searchPrice);
+      expect((await send({ key, proof: (await prove()) ?? '' })).status).toBe(200);
+      expect((await send({ key, proof: (await prove()) ?? '' })).status).toBe(402);
+    });
+    expect(taken).toBe(searchPrice);
   });
 });

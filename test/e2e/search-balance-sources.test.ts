@@ -163,10 +163,17 @@ describe('a search of real profiles from the balance', () => {
     try {
       const { apiKey } = await real(gateway, '1.00');
       const other = await real(gateway, '1.00');
-      const statuses: number[] = [];
-      for (const key of [apiKey, apiKey, apiKey, other.apiKey])
-        statuses.push((await gateway.call('/v1/search?query=yoga', { apiKey: key })).status);
-      expect(statuses).toEqual([200, 200, 429, 200]);
+      const statuses: unknown[] = [];
+      for (const key of [apiKey, apiKey, apiKey, other.apiKey]) {
+        const { status, headers } = await gateway.call('/v1/search?query=yoga', { apiKey: key });
+        statuses.push([status, headers.get('x-ratelimit-remaining-requests')]);
+      }
+      expect(statuses).toEqual([
+        [200, '1'],
+        [200, '0'],
+        [429, '0'],
+        [200, '1'],
+      ]);
     } finally {
       await gateway.stop();
     }

@@ -245,4 +245,9 @@ describe('a search with a key', () => {
     expect((await search('query=coffee', { apiKey: 'sk_causeway_wrong' })).status).toBe(401);
     expect((await search('query=coffee', { apiKey: null })).status).toBe(402);
   });
+
+  it('is among the calls of which agents read that a balance pays them', async () => {
+    const text = await (await paid.gateway.call('/llms.txt', { apiKey: null })).text();
+    expect(text).toContain('Searches, chats, responses, images and videos take their price from the balance');
+  });
 });

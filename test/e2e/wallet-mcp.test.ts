@@ -392,7 +392,7 @@ describe('sign_in', () => {
       'call sign_in, whose key the client sends in _meta["causeway/key"]',
     );
     const searching = await clientKinds[2]!.connect(`${sale.gateway.url}/mcp/search`, null);
-    expect(searching.instructions()).not.toMatch(/sign_in|get_job/);
+    expect(searching.instructions()).not.toMatch(/sign_in|get_job|is balance/);
     await searching.close();
     const needsKey = await agent.callTool('get_job', { job_id: 'x' });
     expect(textOf(needsKey)).toContain('the proof that paid for what it reads');

@@ -29,10 +29,17 @@ describe('the description of the search', () => {
   });
 
   it('has every parameter, and the largest limit of the settings', () => {
-    const { inputSchema } = describeSale({ SEARCH_MAX_LIMIT: '50' });
-    const properties = inputSchema['properties'] as Record<string, unknown>;
+    const { inputSchemas } = describeSale({ SEARCH_MAX_LIMIT: '50' });
+    const properties = inputSchemas.rest['properties'] as Record<string, unknown>;
     expect(Object.keys(properties)).toEqual(search.rest.query);
     expect(properties['limit']).toMatchObject({ type: 'integer', minimum: 1, maximum: 50 });
+  });
+
+  it('has the argument idempotency_key over MCP alone, as REST has a header for it', () => {
+    const { inputSchemas } = describeSale({ SEARCH_FROM_BALANCE: 'on' });
+    const { idempotency_key: key, ...others } = Object(inputSchemas.mcp['properties']);
+    expect(key).toMatchObject({ type: 'string' });
+    expect(inputSchemas.rest['properties']).toEqual(others);
   });
 
   it.each([

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { jsonExcess } from '../../src/kit/json.ts';
+import { bytesExcess, jsonExcess } from '../../src/kit/json.ts';
 
 const nested = (levels: number): unknown => {
   let value: unknown = 0;
@@ -32,5 +32,23 @@ describe('the size of a request', () => {
     expect(jsonExcess(nested(60))).toBeNull();
     expect(jsonExcess(nested(100))).toMatch(/deeper/);
     expect(jsonExcess(nested(1_000_000))).toMatch(/deeper/);
+  });
+
+  it('is told of the bytes of long JSON as of its values', () => {
+    const long = (json: string): Buffer => Buffer.from(json + ' '.repeat(70_000));
+    const excessOf = (value: unknown): string | null => bytesExcess(long(JSON.stringify(value)));
+    fc.assert(
+      fc.property(fc.jsonValue(), fc.string(), (value, text) => {
+        expect([excessOf(value), excessOf({ [text]: '],["\\"{'.repeat(60_000) })]).toEqual([null, null]);
+      }),
+    );
+    for (const count of [49_998, 49_999, 50_000, 50_001])
+      for (const item of [0, {}, [], '",\\'])
+        expect(excessOf(Array(count).fill(item))).toBe(jsonExcess(Array(count).fill(item)));
+    for (const levels of [60, 64, 65, 100])
+      for (const value of [nested(levels), [nested(levels - 1), 0]])
+        expect(excessOf(value)).toBe(jsonExcess(value));
+    expect(bytesExcess(long('['.repeat(10_000_000)))).toMatch(/deeper/);
+    expect(bytesExcess(long('{},'.repeat(10_000_000)))).toMatch(/more than/);
   });
 });

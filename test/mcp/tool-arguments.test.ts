@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AppError } from '../../src/kit/errors.ts';
 import { createToolWords } from '../../src/mcp/tool-words.ts';
+import { toInputSchema } from '../../src/mcp/tool-schemas.ts';
 import { validate } from '../../src/operations/validate.ts';
 import { issueKey } from '../../src/accounts/keys.ts';
 import { noLimits } from '../../src/rules/key-limits.ts';
@@ -37,6 +38,45 @@ describe('an argument that a tool does not declare', () => {
     expect(await refusalOf(name, { [`${long}x`]: 1 })).toMatchObject({
       message: expect.stringContaining(`${long}x: is not a field here; did you mean ${long}?`),
     });
+  });
+});
+
+describe('an argument that a tool lists with a default', () => {
+  it('is taken when it is sent with it', async () => {
+    const listed: { name: string; inputSchema?: { properties?: Record<string, object> } }[] =
+      await client.listTools();
+    const defaults = listed.flatMap(({ name, inputSchema }) =>
+      Object.entries(inputSchema?.properties ?? {}).flatMap(([argument, schema]) =>
+        'default' in schema ? [{ name, argument, value: schema.default }] : [],
+      ),
+    );
+    expect(defaults.length).toBeGreaterThan(5);
+    for (const { name, argument, value } of defaults)
+      expect([name, JSON.stringify(await refusalOf(name, { [argument]: value }))]).not.toEqual([
+        name,
+        expect.stringContaining(`${argument}: `),
+      ]);
+  });
+});
+
+describe('an argument that is null', () => {
+  const optional = operations.flatMap((operation) => {
+    const { properties, required = [] } = toInputSchema(operation);
+    return Object.keys(properties)
+      .filter((argument) => !required.includes(argument) && argument !== 'custom_data')
+      .map((argument) => [operation.name, argument] as const);
+  });
+
+  it.each(optional)('means to %s the same as none: %s', async (name, argument) => {
+    expect(JSON.stringify(await refusalOf(name, { [argument]: null }))).toBe(
+      JSON.stringify(await refusalOf(name, {})),
+    );
+  });
+
+  it('is refused where one is required, and as custom_data, which may not be null', () => {
+    const operation = operations.find(({ name }) => name === 'create_image')!;
+    expect(() => validate(operation, { prompt: null }, 'mcp')).toThrow('prompt: is required');
+    expect(() => validate(operation, { prompt: 'x', custom_data: null }, 'mcp')).toThrow('custom_data');
   });
 });
 
@@ -121,6 +161,7 @@ describe('the text of a refusal', () => {
     );
     expect(messageOf('See GET /v1/videos/{id}, or wait.')).toBe('See get_video, or wait.');
     expect(messageOf('This Idempotency-Key was used.')).toBe('This idempotency_key was used.');
+    expect(messageOf('Wait as long as Retry-After says.')).toBe('Wait as long as retry_after_seconds says.');
     expect(messageOf('the terms in PAYMENT-REQUIRED')).toBe('the terms in _meta["x402/error"]');
   });
 

@@ -242,6 +242,13 @@ describe('the tool lists', () => {
     expect(vague).toEqual([]);
   });
 
+  it('say of create_image where the secret of its webhook is read', () => {
+    const image = all.find(({ name }) => name === 'create_image');
+    expect(image?.inputSchema.properties?.['webhook_url']).toMatchObject({
+      description: expect.stringContaining('webhook_secret of GET /v1/balance'),
+    });
+  });
+
   it('tell that a tool reads only exactly where nothing is bought', () => {
     for (const { annotations, name } of all)
       expect([name, annotations?.readOnlyHint]).toEqual([name, !/^create_|^search_leads$/.test(name)]);

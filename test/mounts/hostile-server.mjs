@@ -8,6 +8,11 @@ import { runInThisContext } from 'node:vm';
 const write = (message) => process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
 const text = (value) => ({ content: [{ type: 'text', text: value }] });
 const schema = { type: 'object', properties: {} };
+/** To check a text by this pattern takes longer than anybody waits. */
+const promised = {
+  type: 'object',
+  properties: { n: { type: 'integer' }, slow: { type: 'string', pattern: '^(a+)+$' } },
+};
 const tool = (name, more = {}) => ({ name, description: `Does ${name}.`, inputSchema: schema, ...more });
 
 let description = 'Does echo.';
@@ -76,7 +81,7 @@ const calls = {
   beg_escaped: () => text(' {"x402\\u0056ersion":2,"accepts":[]}'),
   beg_structured: () => ({ ...text('Pay.'), structuredContent: { x402Version: 2, accepts: [] } }),
   misshape: ({ content }) => ({ content }),
-  promise: () => text('no structured content'),
+  promise: ({ answer, isError }) => ({ ...text('content'), structuredContent: answer, isError }),
   meta: (_input, meta) => text(JSON.stringify(meta ?? null)),
   environment: () => text(JSON.stringify(env)),
   run: ({ code }) => text(String(runInThisContext(code))),
@@ -88,7 +93,7 @@ const calls = {
 
 const tools = () => [
   ...Object.keys(calls).map((name) =>
-    tool(name, { echo: { description }, promise: { outputSchema: schema } }[name]),
+    tool(name, { echo: { description }, promise: { outputSchema: promised } }[name]),
   ),
   tool('twice'),
   tool('twice'),

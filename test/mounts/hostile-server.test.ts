@@ -110,10 +110,37 @@ describe('a server that means harm', () => {
     expect(await answer.json()).toEqual({ content: [{ type: 'text', text: 'a' }] });
   });
 
-  it('is not paid for an answer without the structured content that its tool promises', async () => {
-    const answer = await call('promise');
+  it.each([
+    ['without the structured content', {}],
+    ['with other structured content than', { answer: { n: 'no number' } }],
+  ])('is not paid for an answer %s that its tool promises', async (_what, input) => {
+    const answer = await call('promise', { body: { arguments: input } });
     expect(charge(answer)).toBe('0.00');
     expect(await textOf(answer)).toBe('The server of this tool answered in a wrong form.');
+  });
+
+  it.each([
+    ['that its tool promises', { n: 1 }],
+    ['that takes too long to compare with that', { slow: `${'a'.repeat(60)}b` }],
+  ])('is paid for the structured content %s', async (_what, structuredContent) => {
+    const answer = await call('promise', { body: { arguments: { answer: structuredContent } } });
+    expect(charge(answer)).toBe('1.00');
+    expect(await answer.json()).toMatchObject({ structuredContent });
+  });
+
+  it.each([
+    ['keeps', 'is as its tool promises', { n: 1 }],
+    ['loses', 'is not, which a client of the first SDK throws for', { n: 'no number' }],
+  ])('%s the structured content of a failure that %s', async (does, _what, structuredContent) => {
+    const answer = await call('promise', {
+      body: { arguments: { answer: structuredContent, isError: true } },
+    });
+    expect(charge(answer)).toBe('0.00');
+    expect(await answer.json()).toEqual({
+      content: [{ type: 'text', text: 'content' }],
+      ...(does === 'keeps' ? { structuredContent } : {}),
+      isError: true,
+    });
   });
 
   it('is sent arguments of two MiB, and longer ones are refused before a call is made of them', async () => {

@@ -54,7 +54,7 @@ export interface ToolSale extends Omit<PaidSearch, 'charged' | 'prove'> {
 const program = fileURLToPath(new URL('shop-server.mjs', import.meta.url));
 
 const rows = { rows: '/items', each: 0.001, max: 20 };
-const prices = { work: 0.002, look: 0.003, fail: 0.05, die: 0.05, find: rows, tell: rows };
+const prices = { work: 0.002, look: 0.003, fail: 0.05, die: 0.05, find: rows, tell: rows, strict: 0.05 };
 
 const shop = {
   args: [program],

@@ -79,6 +79,12 @@ describe('an address with more tools than TOOLS_LISTED_MAX', () => {
       tools: [],
       hint: expect.stringContaining('Servers: files, hostile'),
     });
+    expect(
+      await client.callTool({ name: 'search_tools', arguments: { query: 'a', qeury: 'b' } }),
+    ).toMatchObject({
+      isError: true,
+      structuredContent: { error: { code: 'invalid_parameter', param: 'qeury' } },
+    });
     for (const query of ['', '...', 7, undefined])
       expect(await search(query)).toMatchObject({
         isError: true,
@@ -124,6 +130,11 @@ describe('an address with more tools than TOOLS_LISTED_MAX', () => {
     [{ name: { toString: 1, valueOf: 1 } }, 'search_tools'],
     [{ name: 'files__read_text_file', arguments: 'a' }, 'search_tools'],
     [{ name: 'files__none', arguments: {} }, 'search'],
+    [
+      { name: 'files__read_text_file', argument: {} },
+      'argument: is not a field here; did you mean arguments?',
+    ],
+    [{ name: 'files__read_text_file', path: 'a' }, 'path: is not a field here; put it in arguments'],
     [{ name: 'call_tool', arguments: { name: 'hostile__echo' } }, 'search'],
   ])('tells a call of %j what to do', async (wrong, said) => {
     const client = await connect('/mcp/tools');

@@ -238,6 +238,30 @@ describe.each(engines.all)('a mounted tool on $engine', ({ databaseUrl }) => {
     expect((await paying).status).toBe(200);
   });
 
+  it.each([
+    [{ arguments: { qurey: 'a' } }, 'arguments.qurey: is not a field here; did you mean query?'],
+    [{ arguments: {} }, "arguments: must have required property 'query'"],
+    [{ arguments: { query: 'a', list: [1, 'b'] } }, 'arguments.list.1: must be integer'],
+    [{ arguments: { query: 'a' }, query: 'a' }, 'query: is not a field here; put it in arguments'],
+    [{ argument: { query: 'a' } }, 'argument: is not a field here; did you mean arguments?'],
+  ])('is neither sold nor run with what it does not take: %j', async (body, said) => {
+    const runs = sale.runs('strict');
+    const answer = await sale.ask('strict', {}, { body, apiKey: sale.apiKey });
+    expect(answer.status).toBe(422);
+    expect(await answer.json()).toMatchObject({
+      error: { code: 'invalid_parameter', message: expect.stringContaining(said) },
+    });
+    expect(sale.runs('strict')).toBe(runs);
+  });
+
+  it('tells no price for what it does not take', async () => {
+    expect((await sale.ask('strict', { query: 1 })).status).toBe(422);
+    for (const list of [[1], null]) {
+      const taken = await sale.ask('strict', { query: 'a', list }, { apiKey: sale.apiKey });
+      expect(taken.headers.get('x-causeway-charge-usd')).toBe('0.05');
+    }
+  });
+
   it('asks nobody to pay for what is free or not offered', async () => {
     const free = await sale.ask('free');
     expect([free.status, free.headers.has('payment-required'), await free.json()]).toMatchObject([

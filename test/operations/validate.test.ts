@@ -58,6 +58,19 @@ describe('a refusal of a wrong field', () => {
       'messages.0.role: is required and must be "system", "developer", "user", "assistant", "tool" or "function"',
     ],
     ['create_response', {}, 'input: is required'],
+    ['create_response', { input: 7 }, 'input: must be a string or an array of items'],
+    ['create_response', { input: [{ role: 'user', content: 'x' }, 'y'] }, 'input.1: must be a JSON object'],
+    ['create_response', { input: [{ type: 7 }] }, 'input.0.type: must be a string'],
+    [
+      'create_response',
+      { input: [{ role: 'user', content: 7 }] },
+      'input.0.content: must be a string or an array of parts with a type',
+    ],
+    [
+      'create_response',
+      { input: [{ role: 'user', content: [{ text: 'x' }] }] },
+      'input.0.content.0.type: is required',
+    ],
     ['create_chat_completion', chat([7]), 'messages.0.content.0: must be a JSON object'],
     [
       'create_chat_completion',
@@ -162,6 +175,41 @@ describe('a refusal of a wrong field', () => {
   it('names twenty of very many', () => {
     const parts = Array.from({ length: 20_000 }, () => ({ type: 'text' }));
     expect(refusalOf('create_chat_completion', chat(parts)).issues).toHaveLength(20);
+  });
+
+  it.each<[string, object, Call['transport']]>([
+    ['a field', image({ [`a\u001b${'a'.repeat(20_000)}`]: 1 }), 'mcp'],
+    ['a member of a field', { ...chat('x'), logit_bias: { [`a\u001b${'a'.repeat(20_000)}`]: 'x' } }, 'rest'],
+  ])('shows the first 128 visible characters of the name of %s', (_what, request, transport) => {
+    const name = 'logit_bias' in request ? 'create_chat_completion' : 'create_image';
+    const { message, param, issues } = refusalOf(name, request, transport);
+    expect(issues?.[0]?.loc.at(-1)).toBe('a'.repeat(128));
+    expect(param?.endsWith('a'.repeat(128))).toBe(true);
+    expect(message.length).toBeLessThan(200);
+  });
+
+  it.each<[operation: string, place: string, request: (items: object[]) => object]>([
+    ['create_chat_completion', 'messages', (messages) => ({ messages })],
+    ['create_chat_completion', 'content', chat],
+    ['create_chat_completion', 'tools', (tools) => ({ ...chat('x'), tools })],
+    ['create_response', 'input', (input) => ({ input })],
+    ['create_response', 'content', (content) => ({ input: [{ role: 'user', content }] })],
+    ['create_response', 'tools', (tools) => ({ input: 'x', tools })],
+  ])('of %s is found without reading all wrong items of a list: %s', (name, _place, request) => {
+    let read = 0;
+    const wrong = Array.from({ length: 1_000 }, () => ({
+      get type() {
+        read += 1;
+        return 7;
+      },
+      get role() {
+        read += 1;
+        return 7;
+      },
+    }));
+    refusalOf(name, request(wrong));
+    // The size of a request is found by reading all of it.
+    expect(read - 2 * wrong.length).toBeLessThan(500);
   });
 
   it('comes of the query, the path or the body', () => {
@@ -279,6 +327,19 @@ describe('a field that is not known', () => {
   ])('of %s is ignored however it is written', (name, request) => {
     const slips = { Model: 'm', max_token: 5, max_output_token: 5, temprature: 1 };
     expect(() => validate(operationOf(name), { ...request, ...slips })).not.toThrow();
+  });
+
+  it('is refused over REST where it is the idempotency key of a tool, which is a header there', () => {
+    const { issues } = refusalOf('create_image', image({ idempotency_key: 'k' }));
+    expect(issues).toEqual([
+      {
+        loc: ['body', 'idempotency_key'],
+        msg: 'is not a field here; did you mean the header Idempotency-Key?',
+        type: 'extra_forbidden',
+      },
+    ]);
+    // It takes no such header, and costs nothing.
+    expect(() => validate(operationOf('get_balance'), { idempotency_key: 'k' })).not.toThrow();
   });
 
   it('is looked for among the first thousand of very many, and twenty are named', () => {

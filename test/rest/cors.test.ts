@@ -71,4 +71,17 @@ describe('a wallet in a page of another origin, where wallets have accounts', ()
       await walletGateway.stop();
     }
   });
+
+  it('may send an idempotency key with a search from the balance, and read what it cost', async () => {
+    const environment = { WALLET_ACCOUNTS: 'on', SEARCH_FROM_BALANCE: 'on' };
+    const walletGateway = await startTestGateway({ environment });
+    try {
+      const asked = await walletGateway.call('/v1/search', { apiKey: null, method: 'OPTIONS' });
+      expect(asked.headers.get('access-control-allow-headers')).toMatch(/Idempotency-Key/);
+      const answered = await walletGateway.call('/v1/search', { apiKey: null });
+      expect(answered.headers.get('access-control-expose-headers')).toMatch(/Charge-Usd/i);
+    } finally {
+      await walletGateway.stop();
+    }
+  });
 });

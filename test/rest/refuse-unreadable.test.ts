@@ -1,7 +1,10 @@
+import { subscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
-import { connect } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { connect, type Socket } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { startTestGateway, type TestGateway } from '../e2e/start-test-gateway.ts';
+import { jsonAnswer } from '../../src/operations/answer.ts';
+import { leaveNote } from '../operations/leave-note.ts';
 
 let gateway: TestGateway;
 beforeAll(async () => {
@@ -104,5 +107,72 @@ describe('an unreadable request', () => {
 
   it('of HTTP/1.0 needs no Host', async () => {
     expect(await send('GET /health/live HTTP/1.0\r\n\r\n')).toMatch(/^HTTP\/1\.1 200 /);
+  });
+});
+
+describe('a connection', () => {
+  /** The texts of the notes that were begun; each is answered when `answerNext` was called once more. */
+  const start = async (length = 10) => {
+    const begun: string[] = [];
+    const gates: (() => void)[] = [];
+    const handle = async ({ board, text }: { board: string; text: string }) => {
+      begun.push(text);
+      await new Promise<void>((resolve) => gates.push(resolve));
+      return jsonAnswer({ board, note: { text: text.repeat(length), length } });
+    };
+    const operations = [{ ...leaveNote, sale: { kind: 'free' as const, handle } }];
+    const served = await startTestGateway({ operations });
+    const socket = connect(Number(new URL(served.url).port), '127.0.0.1');
+    onTestFinished(() => {
+      socket.destroy();
+      return served.stop();
+    });
+    const request = (text: string): string =>
+      `POST /v1/boards/hall/notes HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${served.apiKey}\r\n` +
+      `Content-Length: ${JSON.stringify({ text }).length}\r\n\r\n${JSON.stringify({ text })}`;
+    const answerNext = async (): Promise<void> => {
+      await expect.poll(() => gates.length).toBeGreaterThan(0);
+      gates.shift()?.();
+    };
+    return { begun, socket, request, answerNext, call: served.call };
+  };
+
+  it('has its next request begun when the answer before it is written', async () => {
+    const { begun, socket, request, answerNext, call } = await start();
+    let answers = '';
+    socket.setEncoding('utf8').on('data', (text: string) => (answers += text));
+    socket.write(request('a') + request('b'));
+    await expect.poll(() => begun).toEqual(['a']);
+    for (let round = 0; round < 3; round += 1) await call('/health/live');
+    expect(begun).toEqual(['a']);
+    await answerNext();
+    await expect.poll(() => begun).toEqual(['a', 'b']);
+    await answerNext();
+    await expect.poll(() => answers).toContain('b'.repeat(10));
+    socket.write(request('c'));
+    await answerNext();
+    await expect.poll(() => answers.match(/HTTP\/1\.1 200/g)).toHaveLength(3);
+    expect(answers).toMatch(/a{10}.*b{10}.*c{10}/s);
+  });
+
+  it('ends when a request comes while one waits for the answer before it', async () => {
+    const { begun, socket, request } = await start();
+    socket.write(request('a') + request('b') + request('c'));
+    socket.resume();
+    await once(socket, 'close');
+    expect(begun.filter((text) => text !== 'a')).toEqual([]);
+  });
+
+  it('ends when its client reads nothing of an answer for a minute', async () => {
+    const sockets: Socket[] = [];
+    subscribe('http.server.request.start', (message) => sockets.push(Object(message).socket));
+    const { socket, request, answerNext } = await start(20_000_000);
+    socket.pause().write(request('a'));
+    await answerNext();
+    await expect.poll(() => sockets[0]?.timeout).toBe(60_000);
+    sockets[0]?.emit('timeout');
+    socket.resume();
+    await once(socket, 'close');
+    expect(socket.bytesRead).toBeLessThan(20_000_000);
   });
 });

@@ -134,6 +134,27 @@ test('a client that sends too slowly is cut off, even if it sends steadily', asy
   await expect.poll(() => failures).toHaveLength(1);
 });
 
+test.each(['Content-Length: 8000000', 'Transfer-Encoding: chunked'])(
+  'a client that is too slow for the length that memory is reserved for is cut off (%s)',
+  async (header) => {
+    const { port, failures } = await serve({
+      maxBytes: 8_000_000,
+      sender: { periodMs: 200, leastBytes: 10 },
+    });
+    const socket = connect(port, '127.0.0.1');
+    const closed = closing(socket);
+    socket.on('error', () => undefined).resume();
+    socket.write(`POST / HTTP/1.1\r\nHost: a\r\n${header}\r\n\r\n`);
+    const dripping = setInterval(() => socket.write(`40\r\n${' '.repeat(64)}\r\n`), 10);
+    onTestFinished(() => {
+      clearInterval(dripping);
+      socket.destroy();
+    });
+    await closed;
+    await expect.poll(() => failures).toHaveLength(1);
+  },
+);
+
 test('a client that keeps the minimum rate is read to the end', async () => {
   const { port, failures } = await serve({
     maxBytes: 10_000,

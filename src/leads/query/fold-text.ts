@@ -21,8 +21,8 @@ const plainForms: Record<string, string> = {
 };
 const plainFormsPattern = new RegExp(`[${Object.keys(plainForms).join('')}]`, 'gu');
 
-/** Increase when `foldText` changes its result for any text. */
-const foldingRules = 2;
+/** Increase when `foldText` or `categoryKey` changes its result for any text. */
+const foldingRules = 3;
 
 /** The version of Unicode and of these rules, as `16.0 2`. Terms folded under another version may differ. */
 export const foldingVersion = `${process.versions.unicode ?? '0'} ${foldingRules}`;

@@ -11,11 +11,14 @@ export const countryKey = (country: string): string | null => {
   return code === 'UK' ? 'GB' : code;
 };
 
-/** Returns the form in which categories are compared: the whole name, lower-case and composed. Accents count. */
+/**
+ * Returns the form in which categories are compared: the whole name, lower-case and composed. Accents count. The capital ẞ
+ * is no upper case of ß, which has SS.
+ */
 export const categoryKey = (category: string): string =>
   isAscii(category)
     ? category.toLowerCase()
-    : category.normalize('NFC').toUpperCase().toLowerCase().normalize('NFC');
+    : category.normalize('NFC').toLowerCase().toUpperCase().toLowerCase().normalize('NFC');
 
 /**
  * Returns true if a category is too long for an index: its key has more than 1,000 bytes, as some letters have several

@@ -147,10 +147,19 @@ const rewrite = async (folder: string, manifest: Manifest, swept: number): Promi
   await writeManifest(folder, { ...manifest, profiles, generation: newId(), swept });
 };
 
+/** People who are deleted together. Searches wait while they are written. */
+const peopleAtOnce = 500;
+
+/** Those whom it leaves if it ends early are on the list, and a sweep deletes them. */
 const deleteFrom = (database: DatabaseSync, keys: readonly string[]): number => {
-  database.exec('PRAGMA secure_delete = ON; PRAGMA synchronous = FULL; BEGIN IMMEDIATE');
-  const removed = deletePeople(database, keys);
-  database.exec('COMMIT');
+  // Without a spill of the cache only a COMMIT locks out searches.
+  database.exec('PRAGMA secure_delete = ON; PRAGMA synchronous = FULL; PRAGMA cache_spill = OFF');
+  let removed = 0;
+  for (let start = 0; start < keys.length; start += peopleAtOnce) {
+    database.exec('BEGIN IMMEDIATE');
+    removed += deletePeople(database, keys.slice(start, start + peopleAtOnce));
+    database.exec('COMMIT');
+  }
   return removed;
 };
 

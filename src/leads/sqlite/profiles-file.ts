@@ -59,7 +59,7 @@ export const openToRead = (file: string, { timeoutMs }: { timeoutMs: number }): 
   return new DatabaseSync(url, { timeout: timeoutMs });
 };
 
-/** A deletion and a copy of the file wait for each other. */
+/** Deletions wait for each other and for the steps of a copy, and those for them. */
 export const changeTimeoutMs = 60_000;
 
 /** Opens a file for one use, and closes it. */
@@ -69,14 +69,12 @@ export const useProfiles = <T>(file: string, use: (database: DatabaseSync) => T)
 };
 
 /**
- * Copies a file, page by page. Waits for a deletion that is under way, and holds off others meanwhile. SQLite copies it,
- * because a process that opens and closes the file itself loses the locks of its other connections. When `signal` aborts,
- * rejects with its reason.
+ * Copies a file in steps. A deletion between two of them, which would keep searches waiting if it waited, makes SQLite
+ * begin anew. SQLite copies it, because a process that opens and closes the file itself loses the locks of its other
+ * connections. When `signal` aborts, rejects with its reason.
  */
 export const copyProfiles = async (from: string, to: string, signal?: AbortSignal): Promise<void> => {
   using database = openToRead(from, { timeoutMs: changeTimeoutMs });
-  database.exec('BEGIN');
-  storedCount(database);
   await backup(database, to, { progress: () => signal?.throwIfAborted() });
 };
 
@@ -97,9 +95,9 @@ const firstIdOf = (followers: number): number =>
 const lastIdOf = (followers: number): number => firstIdOf(followers) + idsPerCount - 1;
 const followersOf = (id: number): number => mostFollowers - Math.floor(id / idsPerCount);
 
-const readLead = (row: Record<string, unknown> | undefined): Lead => {
+const readLead = (row: Record<string, unknown>): Lead => {
   try {
-    return unpackLead(String(row?.['lead']));
+    return unpackLead(String(row['lead']));
   } catch (cause) {
     throw new ProfilesDamagedError('a profile is damaged', { cause });
   }
@@ -171,7 +169,9 @@ export const createSearch = (database: DatabaseSync): ((query: LeadQuery) => Lea
     const last = lastIdOf(minFollowers);
     let from = firstIdOf(Math.min(maxFollowers, after === undefined ? mostFollowers : after.followers - 1));
     const isInRange =
-      after !== undefined && after.followers >= minFollowers && after.followers <= maxFollowers;
+      after !== undefined &&
+      after.followers >= minFollowers &&
+      after.followers <= Math.min(maxFollowers, mostFollowers);
     const found = isInRange ? findEqual(after.followers) : [];
     // Ids do not order those who have equally many followers, so the last of them in a round are read by their names.
     while (found.length < limit && from <= last) {
@@ -182,7 +182,8 @@ export const createSearch = (database: DatabaseSync): ((query: LeadQuery) => Lea
       found.push(...findEqual(fewest));
       from = lastIdOf(fewest) + 1;
     }
-    return found.slice(0, limit).map(({ id }) => readLead(read.get(id)));
+    // Somebody who was found may be deleted meanwhile.
+    return found.slice(0, limit).flatMap(({ id }) => read.all(id).map(readLead));
   };
 };
 

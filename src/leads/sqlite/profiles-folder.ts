@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import { syncToDisk } from '../../kit/files.ts';
 import { busyError, profileSet } from '../lead-index.ts';
-import { fileFormat, isDamage, ProfilesDamagedError, useProfiles } from './profiles-file.ts';
+import { fileFormat, isDamage, openToRead, ProfilesDamagedError } from './profiles-file.ts';
 import { toIndexError } from './to-index-error.ts';
 
 /*
@@ -81,14 +81,17 @@ export const stampOf = (folder: string, manifest: Manifest | null): string | nul
   return [first, ...others].map((stats) => `${stats?.ino} ${stats?.size} ${stats?.ctimeMs}`).join('\n');
 };
 
-/** Throws ProfilesDamagedError if the file that `manifest` names is missing, cut off or no file of profiles. */
+/**
+ * Throws ProfilesDamagedError if the file that `manifest` names is missing, cut off or no file of profiles. A file that a
+ * deletion locks is in use, and another one after it: the next look at the folder judges it.
+ */
 export const assertWhole = (folder: string, { file }: Pick<Manifest, 'file'>): void => {
   try {
+    using database = openToRead(join(folder, file), { timeoutMs: 0 });
     // SQLite compares the length of the file with its first page.
-    useProfiles(join(folder, file), (database) =>
-      database.prepare('SELECT key, lead FROM people LIMIT 1').get(),
-    );
+    database.prepare('SELECT key, lead FROM people LIMIT 1').get();
   } catch (cause) {
+    if (isLocked(cause)) return;
     throw isDamage(cause) ? new ProfilesDamagedError(`${join(folder, file)} is damaged or missing`) : cause;
   }
 };

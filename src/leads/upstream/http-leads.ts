@@ -31,7 +31,8 @@ const maxRetrySeconds = 300;
  *
  * The result is empty only when the answer proves that nothing matches. When its rows lack the field of a filter, were
  * refused, or may not be all rows, `search` throws an InconclusiveError. It does the same for a status that refuses this
- * search. Words that the request does not hold are looked for in the answer.
+ * search, and for a short page of a full answer where the service was not told of the page before. Words that the request
+ * does not hold are looked for in the answer.
  */
 export const createHttpLeads = (
   config: HttpLeadsConfig,
@@ -61,12 +62,13 @@ export const createHttpLeads = (
       const sent = new Set(config.templates.flatMap((template) => template.fieldsIn(query)));
       // Most rows do not pass a filter that the upstream does not know of, so more are asked for.
       const isFullySent = fieldsSearched(query).every((field) => sent.has(field));
-      const wanted = query.limit + (query.after === undefined || sent.has('after') ? 0 : tiesAsked);
+      const isContinued = query.after === undefined || sent.has('after');
+      const wanted = query.limit + (isContinued ? 0 : tiesAsked);
       const rowsAsked = isFullySent ? wanted : Math.max(wanted, config.filteredRows);
       const answer = await service.ask({ ...query, limit: rowsAsked }, signal);
       const words = sent.has('query') ? config.rules.words : 'check';
       const found = await service.read(answer, { query, rules: { ...config.rules, words } }, signal);
-      const { leads, profiles, refused, firstProblem } = found;
+      const { leads, profiles, refused, unread, firstProblem } = found;
       const rows = profiles + refused;
       unsupportedFilters.learn(query, found);
       if (refused > 0) reportRefused({ refused, rows, firstProblem });
@@ -75,6 +77,13 @@ export const createHttpLeads = (
         const reason = doubtOf(found, { query, rowsAsked: sent.has('limit') ? rowsAsked : null });
         if (reason !== null) throw reason;
       }
+      // Buyers take a page below its limit for the last one.
+      const isFull = unread > 0 || (sent.has('limit') && rows >= rowsAsked);
+      if (isFull && leads.length < query.limit && !isContinued)
+        throw new InconclusiveError({
+          message: shortMessage,
+          cause: `${leads.length} of ${rows} rows match`,
+        });
       return leads;
     },
     status: () => ({ ready: true, synthetic: false, profiles: null, countsFree, revision, facets }),
@@ -170,6 +179,8 @@ const unicodeCharsets: ReadonlySet<string> = new Set(['utf-8', 'utf8', 'us-ascii
 
 /** The message for every search without an answer: the buyer paid nothing and may try again. */
 const unavailableMessage = 'The data source is temporarily unavailable. Try again.';
+
+const shortMessage = 'The data source does not tell whether more profiles match. Search with a lower limit.';
 
 /** Returns the reason why an empty result would be a guess; null when the rows prove that nothing matches. */
 const doubtOf = (

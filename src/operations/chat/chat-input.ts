@@ -1,15 +1,23 @@
 import { z } from 'zod';
 import type { Json, JsonObject } from '../../kit/json.ts';
-import { addIssues } from '../validate.ts';
+import { addIssues, list } from '../validate.ts';
 import { forRest, unlisted } from '../schema-marks.ts';
 
 /** The contract's chat request (docs/contract.md, "Chat"). Unknown members are ignored, as they are not in the schema. */
 const jsonObject = z.record(z.string(), z.json());
 const optionalInteger = z.int().nullish();
+/** A seed may have 64 bits. One that JSON's numbers cannot say exactly is left out, as none is promised to be heeded. */
+const seed = z.preprocess(
+  (value) => (Number.isInteger(value) && !Number.isSafeInteger(value) ? null : value),
+  optionalInteger,
+);
 const optionalNumber = z.number().nullish();
 const optionalString = z.string().nullish();
 const optionalBoolean = z.boolean().nullish();
 const optionalObject = jsonObject.nullish();
+/** A member that the contract has no null for counts as absent where it is null. */
+const absentIfNull = <Schema extends z.ZodType>(schema: Schema) =>
+  z.preprocess((value) => value ?? undefined, schema.optional());
 
 const cached = { prompt_cache_breakpoint: optionalObject };
 
@@ -25,7 +33,7 @@ const contentPart = z.discriminatedUnion('type', [
           /^(?:data:image\/(?:png|jpeg|webp|gif|avif);base64,|https?:\/\/)/i,
           'must be an https:// URL, or a base64 data URI of a PNG, JPEG, WebP, GIF or AVIF',
         ),
-      detail: z.string().optional(),
+      detail: absentIfNull(z.string()),
     }),
     ...cached,
   }),
@@ -38,14 +46,14 @@ const contentPart = z.discriminatedUnion('type', [
 
 const message = z.object({
   role: z.enum(['system', 'developer', 'user', 'assistant', 'tool', 'function']),
-  content: z.union([z.string(), z.array(contentPart)]).nullish(),
+  content: z.union([z.string(), list(contentPart)]).nullish(),
   name: optionalString,
-  tool_calls: z.array(jsonObject).nullish(),
+  tool_calls: list(jsonObject).nullish(),
   tool_call_id: optionalString,
   function_call: jsonObject.nullish(),
   refusal: optionalString,
   audio: optionalObject.describe('Of an earlier answer, by its id.'),
-  annotations: z.array(jsonObject).nullish(),
+  annotations: list(jsonObject).nullish(),
 });
 
 const tool = z.object({
@@ -89,7 +97,7 @@ const outputLimit = z.int().min(1).max(maxOutputLimit).nullish();
 
 /** Best-effort members that go to the upstream unchanged. All others stay here. */
 const forwarded = {
-  tools: forRest(z.array(tool).nullish(), { description: 'Function tools only.' }),
+  tools: forRest(list(tool).nullish(), { description: 'Function tools only.' }),
   tool_choice: forRest(
     z
       .union(
@@ -105,7 +113,7 @@ const forwarded = {
   frequency_penalty: forRest(optionalNumber, sampling),
   stop: forRest(z.union([z.string(), z.array(z.string())]).nullish(), bestEffort),
   logit_bias: forRest(z.record(z.string(), z.int()).nullish(), bestEffort),
-  seed: forRest(optionalInteger, bestEffort),
+  seed: forRest(seed, bestEffort),
   top_logprobs: forRest(optionalInteger, bestEffort),
   logprobs: forRest(optionalBoolean, bestEffort),
   parallel_tool_calls: forRest(optionalBoolean, bestEffort),
@@ -126,7 +134,7 @@ const forwarded = {
   prompt_cache_retention: forRest(optionalString, bestEffort),
   ...unlisted({
     function_call: z.union([z.string(), jsonObject]).nullish().describe('Legacy form of tool_choice.'),
-    functions: z.array(jsonObject).nullish().describe('Legacy form of tools.'),
+    functions: list(jsonObject).nullish().describe('Legacy form of tools.'),
   }),
   modalities: forRest(z.array(z.string()).nullish(), bestEffort),
 };
@@ -134,13 +142,10 @@ const forwardedNames = Object.keys(forwarded) as (keyof typeof forwarded)[];
 
 export const chatInput = z
   .object({
-    model: z
-      .string()
-      .min(1)
-      .max(128)
-      .optional()
-      .describe('A chat SKU from list_models. Default textmodel-3.5-flash, or the first there is.'),
-    messages: z.array(message).min(1).describe('The conversation so far, in OpenAI chat form.'),
+    model: absentIfNull(z.string().min(1).max(128)).describe(
+      'A chat SKU from list_models. Default textmodel-3.5-flash, or the first there is.',
+    ),
+    messages: list(message).min(1).describe('The conversation so far, in OpenAI chat form.'),
     ...unlisted({ stream: z.boolean().nullish().describe('true answers server-sent events.') }),
     conversation_id: forRest(optionalString, {
       description: 'Echoed in the body and, up to 4,096 bytes, in X-Conversation-Id.',

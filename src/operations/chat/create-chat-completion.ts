@@ -48,7 +48,8 @@ export const createChatCompletion = soldOperation<
     wrong: {},
     headers: {
       'X-Chat-Completion-Id': '`chatcmpl-` and the job id: the way to recover the answer.',
-      'X-Conversation-Id': 'The conversation_id of the request.',
+      'X-Conversation-Id':
+        'The conversation_id of the request, with `%` and what a header cannot carry percent-encoded.',
     },
     stream: {
       description:
@@ -105,6 +106,7 @@ export const createChatCompletion = soldOperation<
               options,
               isWhole: !isStreamed(request, call),
               conversationId: request.conversation_id ?? null,
+              isLegacyCall: asksLegacyCalls(request),
               ...terms,
             };
             return { work };
@@ -122,7 +124,7 @@ export const createChatCompletion = soldOperation<
           job,
           headers: headersOf(job, request),
           stream: isStreamed(request, call)
-            ? createChatStream(job, { isLegacyCall: Array.isArray(request.functions) })
+            ? createChatStream(job, { isLegacyCall: asksLegacyCalls(request) })
             : null,
           readLater: `Read it with GET /v1/jobs/${job.id}.`,
         },
@@ -131,6 +133,10 @@ export const createChatCompletion = soldOperation<
       ),
   },
 });
+
+/** Tells whether function calls are answered in the legacy form, which has room for one: where `tools` offers none. */
+const asksLegacyCalls = ({ functions, tools }: ChatInput): boolean =>
+  (functions ?? []).length > 0 && (tools ?? []).length === 0;
 
 const readings = new WeakMap<ChatInput, ReturnType<typeof read>>();
 
@@ -164,10 +170,8 @@ const maxConversationIdBytes = 4_096;
 
 const conversationHeader = (id: string): Record<string, string> => {
   if (id === '' || Buffer.byteLength(id) > maxConversationIdBytes) return {};
-  const isPlain = /^[!-~](?:[ -~]*[!-~])?$/.test(id);
-  // Where other characters are encoded, a percent sign is encoded too, so that decoding returns the id.
-  const encoded = id.toWellFormed().replace(/[^ -$&-~]|^ | $/gu, encodeURIComponent);
-  return { 'x-conversation-id': isPlain ? id : encoded };
+  // A percent sign is always encoded, so that decoding returns the id.
+  return { 'x-conversation-id': id.toWellFormed().replace(/[^ -$&-~]|^ | $/gu, encodeURIComponent) };
 };
 
 /** Removes participant names, which never reach an upstream. The legacy function role keeps the name that it needs. */

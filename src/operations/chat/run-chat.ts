@@ -1,6 +1,6 @@
 import type { Executor, JobEvent } from '../../jobs/executor.ts';
 import type { JsonObject } from '../../kit/json.ts';
-import type { TextExtras, TextUsage } from '../../providers/text/text-provider.ts';
+import type { FinishReason, TextExtras, TextUsage } from '../../providers/text/text-provider.ts';
 import type { Job } from '../../store/store.ts';
 import {
   createRunTextJob,
@@ -12,12 +12,13 @@ import {
 
 export interface ChatJobRequest extends TextJobRequest {
   conversationId: string | null;
+  isLegacyCall: boolean;
 }
 
 /** Runs chat jobs. The result is the chat completion. */
 export const createRunChat = (options: RunTextJobOptions): Executor =>
-  createRunTextJob<ChatJobRequest>(options, (job, { options: { functions }, conversationId }) => {
-    const answer = createChatAnswer({ isLegacyCall: functions !== undefined });
+  createRunTextJob<ChatJobRequest>(options, (job, { isLegacyCall, conversationId }) => {
+    const answer = createChatAnswer({ isLegacyCall });
     return { add: answer.add, end: (ended) => toCompletion(job, answer, { ...ended, conversationId }) };
   });
 
@@ -36,23 +37,22 @@ export const toCompletion = (
   job: ChatHead,
   answer: ChatAnswer,
   { finishReason, usage, isSandbox, conversationId }: TextEnd & Pick<ChatJobRequest, 'conversationId'>,
-): JsonObject => ({
-  ...chatHead(job, 'chat.completion'),
-  choices: [
-    { index: 0, message: answer.message(), finish_reason: finishReason, logprobs: answer.logprobs() },
-  ],
-  usage: toWireUsage(usage),
-  conversation_id: conversationId,
-  ...(isSandbox ? { metadata: { sandbox: true } } : {}),
-});
+): JsonObject => {
+  const message = answer.message();
+  // Upstreams end a call with the name of either form.
+  const form = callForms.find((name) => name in message);
+  const reason = callForms.includes(finishReason) ? (form ?? finishReason) : finishReason;
+  return {
+    ...chatHead(job, 'chat.completion'),
+    choices: [{ index: 0, message, finish_reason: reason, logprobs: answer.logprobs() }],
+    usage: toWireUsage(usage),
+    conversation_id: conversationId,
+    ...(isSandbox ? { metadata: { sandbox: true } } : {}),
+  };
+};
 
-/** Gathers the pieces of one answer into the message of a chat completion. */
-export interface ChatAnswer {
-  /** Returns the piece without extras that are too long. Throws RangeError when the answer is too long. */
-  add(piece: JobEvent): JobEvent;
-  message(): JsonObject;
-  logprobs(): JsonObject | null;
-}
+/** The members of a message that have its calls, which are also the reasons to end with one. */
+const callForms: FinishReason[] = ['tool_calls', 'function_call'];
 
 interface ToolCall {
   id: string;
@@ -61,7 +61,10 @@ interface ToolCall {
   extraContent: JsonObject | undefined;
 }
 
-export const createChatAnswer = ({ isLegacyCall }: { isLegacyCall: boolean }): ChatAnswer => {
+export type ChatAnswer = ReturnType<typeof createChatAnswer>;
+
+/** Gathers the pieces of one answer into the message of a chat completion. */
+export const createChatAnswer = ({ isLegacyCall }: Pick<ChatJobRequest, 'isLegacyCall'>) => {
   const pieces = { content: [] as string[], reasoning: [] as string[], refusal: [] as string[] };
   const calls = new Map<number, ToolCall>();
   const extras = createExtrasAccumulator();
@@ -86,7 +89,8 @@ export const createChatAnswer = ({ isLegacyCall }: { isLegacyCall: boolean }): C
   };
 
   return {
-    add: (piece) => {
+    /** Returns the piece without extras that are too long. Throws RangeError when the answer is too long. */
+    add: (piece: JobEvent): JobEvent => {
       if (piece.type === 'tool_call') {
         addCall(piece);
         return piece;
@@ -95,7 +99,7 @@ export const createChatAnswer = ({ isLegacyCall }: { isLegacyCall: boolean }): C
       if (piece.type !== 'content' || piece.extras === undefined || extras.add(piece.extras)) return piece;
       return { type: 'content', text: piece.text };
     },
-    message: () => {
+    message: (): JsonObject => {
       const functions = [...calls.entries()].sort(([a], [b]) => a - b).map(([, call]) => call);
       const members = extras.members();
       const saysOtherwise = functions.length > 0 || pieces.refusal.length > 0 || 'audio' in members;

@@ -1,8 +1,7 @@
 import { textJobCostPerByte } from '../../limits/memory-budget.ts';
 import { decodeBase64, isDataUri } from '../../media/data-uri.ts';
 import { maxInputBytes } from '../../media/fetch-input.ts';
-import { refuseInput } from '../../media/stream-input.ts';
-import { isConverted } from '../../providers/content-type.ts';
+import { recognise, refuseInput } from '../../media/stream-input.ts';
 import { checkInputs, takeAll } from '../media/take-inputs.ts';
 import type { AccountCall, Services } from '../call.ts';
 import type { ChatInput } from './chat-input.ts';
@@ -30,31 +29,30 @@ const partsOf = (messages: readonly Message[]): { part: Part; param: string }[] 
 const base64Of = (url: string): string => url.slice(url.indexOf(',') + 1);
 
 /**
- * Refuses pictures and sounds in messages that are not valid base64, and names their fields, which an upstream's own
- * refusal would not do. Throws AppError `invalid_parameter`.
+ * Refuses pictures and sounds in messages that are not valid base64, and pictures that are not of their declared type, and
+ * names their fields, which an upstream's own refusal would not do. Throws AppError `invalid_parameter`.
  */
 export const checkInlineMedia = async (messages: readonly Message[]): Promise<void> => {
-  for (const { part, param } of partsOf(messages)) {
-    if (part.type === 'image_url' && isDataUri(part.image_url.url))
-      await checkBase64(base64Of(part.image_url.url), `${param}.image_url.url`);
-    if (part.type === 'input_audio') await checkBase64(part.input_audio.data, `${param}.input_audio.data`);
+  for (const { part, param: place } of partsOf(messages)) {
+    if (part.type === 'image_url' && isDataUri(part.image_url.url)) {
+      const { url } = part.image_url;
+      const param = `${place}.image_url.url`;
+      const bytes = await decodeInline(base64Of(url), param);
+      recognise(bytes, url.slice('data:'.length, url.indexOf(';')), { kind: 'image', param });
+    }
+    if (part.type === 'input_audio') await decodeInline(part.input_audio.data, `${place}.input_audio.data`);
   }
 };
 
-const checkBase64 = async (text: string, param: string): Promise<void> => {
+const decodeInline = async (text: string, param: string): Promise<Buffer> => {
   if (text === '') throw refuseInput(param, 'is empty');
-  if ((await decodeBase64(text)) === null) throw refuseInput(param, 'is not proper base64');
+  const bytes = await decodeBase64(text);
+  if (bytes === null) throw refuseInput(param, 'is not proper base64');
+  return bytes;
 };
 
-/** The length of base64 that is enough to detect a type. */
-const sniffedLength = 4_096;
-
-/** Returns whether an image is remote, or has a type that is converted, whatever its declared type. */
-const isTaken = (url: string): boolean => {
-  if (!isDataUri(url) || /^data:image\/(?:gif|avif);/i.test(url)) return true;
-  const data = url.indexOf(',') + 1;
-  return isConverted(Buffer.from(url.slice(data, data + sniffedLength), 'base64'));
-};
+/** Returns whether an image is remote, or has a type that is converted. `checkInlineMedia` checks that it is declared right. */
+const isTaken = (url: string): boolean => !isDataUri(url) || /^data:image\/(?:gif|avif);/i.test(url);
 
 /** Returns the images that name an address, or have a type that is converted. */
 const remoteImages = (messages: readonly Message[]): { part: ImagePart; param: string }[] =>

@@ -38,7 +38,7 @@ const toolInput = z.object({
     .string()
     .regex(/^(?:auto|[1-9]\d{0,4}x[1-9]\d{0,4})$/, 'must be WIDTHxHEIGHT or auto')
     .nullish()
-    .describe('WIDTHxHEIGHT; mapped to the nearest aspect ratio.'),
+    .describe('WIDTHxHEIGHT; mapped to the nearest ratio.'),
   n: forRest(z.literal(1).nullish(), { description: 'Leave it out, or 1.' }),
   response_format: z.string().nullish().describe('Only `url`.'),
   image: z
@@ -49,7 +49,9 @@ const toolInput = z.object({
     .string()
     .min(1)
     .nullish()
-    .describe('With async=true: public HTTPS address that is told of the end, signed.'),
+    .describe(
+      'With async=true: public HTTPS address told of the end, signed by webhook_secret of GET /v1/balance.',
+    ),
   custom_data: customData.optional().describe('Stored and echoed unchanged; at most 4096 bytes.'),
   ...unlisted({
     stream: z
@@ -57,10 +59,7 @@ const toolInput = z.object({
       .nullish()
       .describe('Leave it out, or false.'),
   }),
-  async: z
-    .boolean()
-    .default(false)
-    .describe('true answers at once with the queued job; read it with get_job.'),
+  async: z.boolean().default(false).describe('true answers the queued job at once.'),
 });
 
 /** Over REST the model is required, as by the contract. */

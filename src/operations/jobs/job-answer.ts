@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { AppError, errorTable, toErrorCode } from '../../kit/errors.ts';
-import { isSandboxJob, isTerminal, providerOf, toPublicJob } from '../../jobs/public-job.ts';
+import { isSandboxJob, isTerminal, providerOf, retryAfterMsOf, toPublicJob } from '../../jobs/public-job.ts';
 import { type Nano, formatUsd } from '../../kit/money.ts';
 import type { KnownJob } from '../../jobs/job-runner.ts';
 import type { Job } from '../../store/store.ts';
@@ -118,13 +118,14 @@ export const waitForEnd = async (
   }
 };
 
-/** The wait before a client repeats a request that an upstream refused because of load. */
-const retryAfterSeconds = 5;
+/** The least wait before a client repeats a request that an upstream refused because of load. */
+const leastRetrySeconds = 5;
 
 /** Makes the error of a failed job. The process that ran the job has logged the cause. */
 export const toJobError = (job: Job, headers: Record<string, string>): AppError => {
   const code = toErrorCode(job.error?.code);
   const status = errorTable[code][0];
+  const retryAfterSeconds = Math.max(leastRetrySeconds, retryAfterMsOf(job) / 1_000);
   return new AppError(code, job.error?.message ?? 'The job failed. It was not charged.', {
     headers,
     isLogged: true,

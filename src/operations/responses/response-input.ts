@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { addIssues } from '../validate.ts';
+import { addIssues, list } from '../validate.ts';
 import { forRest, unlisted } from '../schema-marks.ts';
 import { AppError, wrongField } from '../../kit/errors.ts';
 import { maxOutputLimit, unmetToolChoice } from '../chat/chat-input.ts';
@@ -15,7 +15,7 @@ const partSchemas = new Map<string, z.ZodType>([
 
 const content = z
   .union(
-    [z.string(), z.array(z.looseObject({ type: z.string() }))],
+    [z.string(), list(z.looseObject({ type: z.string() }))],
     'must be a string or an array of parts with a type',
   )
   .superRefine((value, context) => {
@@ -85,7 +85,7 @@ const format = z.looseObject({ type: z.string() }).superRefine((value, context) 
 });
 
 const input = z
-  .union([z.string(), z.array(responseItem)], {
+  .union([z.string(), list(responseItem)], {
     error: ({ input: value }) =>
       value === undefined ? 'is required' : 'must be a string or an array of items',
   })
@@ -127,8 +127,7 @@ export const responseInput = z.looseObject({
     .meta({ minimum: 1, maximum: 65_536 })
     .nullish()
     .describe('1 to 65536; lowered to that of the SKU. The price is held up to it.'),
-  tools: z
-    .array(tool)
+  tools: list(tool)
     .nullish()
     .describe('{type: "function", name, description, parameters (JSON Schema), strict}'),
   tool_choice: z

@@ -6,19 +6,13 @@ import { longestAnswer } from '../chat/text-job.ts';
 /** The length of an item beside its text, so that an answer of empty items is limited too. */
 const lengthPerItem = 256;
 
+export type ResponseOutput = ReturnType<typeof createResponseOutput>;
+
 /**
  * Assembles the pieces of an answer into output items, and returns the stream events of each step. The same pieces always
  * give the same items and events, so the job's end and every reader's stream agree.
  */
-export interface ResponseOutput {
-  /** Throws RangeError when the answer grows beyond any allowed length. */
-  add(piece: JobEvent): ResponseEvent[];
-  /** Closes the open items. */
-  end(end: ItemEnd): ResponseEvent[];
-  items(): OutputItem[];
-}
-
-export const createResponseOutput = (jobId: string): ResponseOutput => {
+export const createResponseOutput = (jobId: string) => {
   const { items, grow, begin, close } = createItemList();
   const toCallId = createCallIds(jobId);
   /** Calls by the upstream's index. Null: the call has ended. */
@@ -64,8 +58,9 @@ export const createResponseOutput = (jobId: string): ResponseOutput => {
   };
 
   return {
-    items: () => items,
-    add: (piece) => {
+    items: (): OutputItem[] => items,
+    /** Throws RangeError when the answer grows beyond any allowed length. */
+    add: (piece: JobEvent): ResponseEvent[] => {
       if (piece.type !== 'tool_call') {
         grow(piece.text.length);
         return addText(piece.type, piece.text);
@@ -74,7 +69,8 @@ export const createResponseOutput = (jobId: string): ResponseOutput => {
       if (piece.extraContent !== undefined) grow(JSON.stringify(piece.extraContent).length);
       return addCall(piece);
     },
-    end: (end) => {
+    /** Closes the open items. */
+    end: (end: ItemEnd): ResponseEvent[] => {
       // Readers expect a message, so an answer without words is an empty one.
       const words = items.length === 0 ? addText('content', '') : [];
       // In output order: an open text item began after all open calls.

@@ -15,7 +15,7 @@ import { cutTable, foundText, toLeadsTable } from './leads-text.ts';
 import type { AnswerSale, BalanceAnswerSale } from '../sale.ts';
 import { soldFromBalance } from '../prepaid-answer.ts';
 
-const form = /^(\d{1,15}):([^]{1,200})$/;
+const form = /^(\d{1,15}):([^\0]{1,200})$/;
 
 /** Reads a cursor, `FOLLOWERS:USERNAME` of the last result of the page before. */
 const searchCursor = z.string().transform((text, context) => {
@@ -56,29 +56,49 @@ const optional = <Schema extends z.ZodType>(schema: Schema) =>
 const optionalNumber = (schema: z.ZodInt) => z.preprocess(asNumber, schema.optional()).optional();
 
 const createInput = (maxLimit: number) =>
-  z.object({
-    query: optional(text(200)).describe(
-      'A few words. Each must be in username, name, category or bio, whole or by its beginning (3+ letters).',
-    ),
-    country: optional(text(100).pipe(countryCode.optional())).describe(
-      '2-letter ISO country code, e.g. US, GB.',
-    ),
-    category: optional(text(longestCategory)).describe(
-      'Whole category name, in any case: Beauty, Fitness, Tech, Food, Travel, Fashion... Business accounts only.',
-    ),
-    gender: optional(z.enum(['male', 'female'])).describe('Predicted; leaves out profiles without one.'),
-    min_followers: optionalNumber(followers.max(largestMinimum)).describe('Inclusive.'),
-    max_followers: optionalNumber(followers).describe('Inclusive.'),
-    limit: z
-      .preprocess(asNumber, z.int().min(1).max(maxLimit).default(defaultLimit))
-      .default(defaultLimit)
-      .describe('Most results; the price may depend on it.'),
-    count_only: z
-      .preprocess(asBoolean, z.boolean().optional())
-      .optional()
-      .describe('true: free, tells only how many match (`matches`).'),
-    cursor: optional(searchCursor).describe('Next page: last FOLLOWERS:USERNAME.'),
-  });
+  z
+    .object({
+      query: optional(text(200)).describe(
+        'A few words. Each must be in username, name, category or bio, whole or by its beginning (3+ letters).',
+      ),
+      country: optional(text(100).pipe(countryCode.optional())).describe(
+        '2-letter ISO country code, e.g. US, GB.',
+      ),
+      category: optional(text(longestCategory)).describe(
+        'Whole category name, in any case: Beauty, Fitness, Tech, Food, Travel, Fashion... Business accounts only.',
+      ),
+      gender: optional(z.enum(['male', 'female'])).describe('Predicted; leaves out profiles without one.'),
+      min_followers: optionalNumber(followers.max(largestMinimum)).describe('Inclusive.'),
+      max_followers: optionalNumber(followers).describe('Inclusive.'),
+      limit: z
+        .preprocess(asNumber, z.int().min(1).max(maxLimit).default(defaultLimit))
+        .default(defaultLimit)
+        .describe('Most results; the price may depend on it.'),
+      count_only: z
+        .preprocess(asBoolean, z.boolean().optional())
+        .optional()
+        .describe('true: free, tells only how many match (`matches`).'),
+      cursor: optional(searchCursor).describe('Next page: last FOLLOWERS:USERNAME.'),
+    })
+    .superRefine(addProblems, { when: ({ value }) => isJsonObject(value) });
+
+/** Names what is wrong beside the form of each field, also where others, of any type then, have a wrong form. */
+const addProblems = (request: Record<string, unknown>, context: z.RefinementCtx): void => {
+  const { query, category, min_followers: least, max_followers: most } = request;
+  const named = new Set(context.issues.map(({ path }) => path?.[0]));
+  const add = (field: string, message: string): void =>
+    context.addIssue({ code: 'custom', path: [field], message });
+  // A text that is too long may be very long.
+  const problem = typeof query === 'string' && !named.has('query') ? queryProblem(query) : null;
+  if (problem !== null) add('query', queryProblems[problem]);
+  if (typeof category === 'string' && !named.has('category') && isLongCategory(category))
+    add('category', 'must be shorter: in lower case it has more than 1,000 bytes');
+  if (typeof least === 'number' && typeof most === 'number' && least > most && !named.has('min_followers'))
+    add('min_followers', 'must not be above max_followers');
+  // A count behind an invented cursor would give the profiles away, one by one.
+  if (request['count_only'] === true && request['cursor'] !== undefined && !named.has('cursor'))
+    add('cursor', 'must be left out with count_only, which counts all matches');
+};
 
 /** REST writes it as a text. */
 const asBoolean = (value: unknown): unknown =>
@@ -174,19 +194,6 @@ const createSale = (search: SearchConfig): SearchSale => ({
     least: searchPrices[search.pricing](1),
     most: searchPrices[search.pricing](search.maxLimit),
   }),
-
-  check: (request) => {
-    const problem = request.query === undefined ? null : queryProblem(request.query);
-    if (problem !== null) throw invalidQuery('query', queryProblems[problem]);
-    if (request.category !== undefined && isLongCategory(request.category))
-      throw invalidQuery('category', 'must be shorter: in lower case it has more than 1,000 bytes');
-    const { min_followers: least, max_followers: most } = request;
-    if (least !== undefined && most !== undefined && least > most)
-      throw invalidQuery('min_followers', 'must not be above max_followers');
-    // A count behind an invented cursor would give the profiles away, one by one.
-    if (request.count_only === true && request.cursor !== undefined)
-      throw invalidQuery('cursor', 'must be left out with count_only, which counts all matches');
-  },
 
   look: (request, { leads }, signal) =>
     request.count_only === true ? countMatches(request, leads, signal) : null,

@@ -15,6 +15,7 @@ import { assertAffordable, insufficient, openPrepaid, runningJob, tooManyActive 
 import type { PrepaidSale } from '../sale.ts';
 import { mayCallTool } from './offered-tools.ts';
 import { outcomeUnknown, toolResult, type ToolWork } from './run-tool.ts';
+import { invalid, notAField } from '../validate.ts';
 import { priceInWords, toPriceParts } from './tool-price.ts';
 
 /** After the longest call, a job ends in this time. */
@@ -23,7 +24,7 @@ const marginMs = 10_000;
 const progressMs = 250;
 const w3cTrace = /^00-[\da-f]{32}-[\da-f]{16}-[\da-f]{2}$/;
 
-const input = z.object({
+const input = z.strictObject({
   server: z.string().max(64).describe('The name of the mounted server.'),
   tool: z.string().max(64).describe('The name of the tool, as `GET /v1/tools` has it.'),
   arguments: z
@@ -152,16 +153,31 @@ const admitCall = async (
   return tool;
 };
 
-/** Throws AppError `tool_not_found`. */
+/** Throws AppError `tool_not_found`, and 422 for arguments that the tool does not take. */
 const findTool = async (
-  { server, tool }: Pick<Input, 'server' | 'tool'>,
+  { server, tool, arguments: given }: Input,
   { caller }: Pick<Call, 'caller'>,
   services: Pick<Services, 'mounts'>,
 ): Promise<OfferedTool> => {
   const offered = await services.mounts.offered();
   const found = offered.find((one) => one.server === server && one.definition.name === tool);
-  if (found !== undefined && mayCallTool(caller, found)) return found;
-  throw new AppError('tool_not_found', messages.tool_not_found);
+  if (found === undefined || !mayCallTool(caller, found))
+    throw new AppError('tool_not_found', messages.tool_not_found);
+  // Loaded only where a server is mounted.
+  const { findMisfits } = await import('../../mounts/check-tool.ts');
+  const { inputSchema } = found.definition;
+  const issues = findMisfits(inputSchema, given).flatMap(({ instancePath, params, message }) => {
+    const [, ...path] = instancePath.split('/');
+    // Models write null for an argument that they leave out, and many servers take it so.
+    if (path.length === 1 && given[path[0] ?? ''] === null) return [];
+    const { additionalProperty: name } = params as { additionalProperty?: string };
+    const known = path.length === 0 ? Object.keys(inputSchema['properties'] ?? {}) : [];
+    return name === undefined
+      ? { loc: ['body', 'arguments', ...path], msg: message ?? 'has a wrong form', type: 'value_error' }
+      : { loc: ['body', 'arguments', ...path, name], msg: notAField(name, known), type: 'extra_forbidden' };
+  });
+  if (issues.length > 0) throw invalid(issues);
+  return found;
 };
 
 /** Throws AppError 429 if the account has made too many calls of the server in this minute. */
@@ -244,6 +260,7 @@ export const callMountedTool = soldOperation<Input, PrepaidSale<Input>>({
   output: toolResult,
   rest: {
     path: '/v1/tools/{server}/{tool}',
+    isStrict: true,
     isBodyOptional: true,
     errors: [
       'tool_not_found',

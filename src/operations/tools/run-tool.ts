@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { AppError, type ErrorEnvelope } from '../../kit/errors.ts';
-import type { JsonObject } from '../../kit/json.ts';
+import type { Json, JsonObject } from '../../kit/json.ts';
 import { formatUsd, type Nano } from '../../kit/money.ts';
 import type { Executor } from '../../jobs/executor.ts';
 import type { Log } from '../../kit/log.ts';
@@ -51,7 +51,7 @@ export const createRunTool =
     });
     switch (outcome.kind) {
       case 'answered': {
-        const bill = billOf(outcome.result, tool);
+        const bill = await billOf(outcome.result, tool);
         if (typeof bill !== 'string') return { status: 'done', result: outcome.result, media: [], ...bill };
         log.warn({ server: tool.server, tool: tool.tool, problem: bill }, 'an answer of a tool was withheld');
         return {
@@ -77,16 +77,25 @@ const withoutRows =
   'The answer of this tool has no list of rows where they are counted, so it was not passed on. Nothing was charged.';
 
 /** Prices an answer, and cuts the rows that are not sold. Returns a sentence if it cannot be sold. */
-const billOf = (
+const billOf = async (
   result: JsonObject,
-  { definition, price, rows }: ToolWork['tool'],
-): { charge: Nano; metadata: { bill?: ChargedUnits; isError?: true } } | string => {
-  if (result['isError'] === true) return { charge: 0n, metadata: { isError: true } };
-  // Clients throw where a tool does not answer as it says that it does.
-  if (definition.outputSchema !== undefined && result['structuredContent'] === undefined) return wrongForm;
+  { definition: { outputSchema }, price, rows }: ToolWork['tool'],
+): Promise<{ charge: Nano; metadata: { bill?: ChargedUnits; isError?: true } } | string> => {
+  const hasFailed = result['isError'] === true;
+  const count = rows === null || hasFailed ? 0 : takeRows(result, rows);
+  // Clients throw where a tool does not answer as it says that it does, some also where it has failed.
+  const isFit = outputSchema === undefined || (await fits(outputSchema, result['structuredContent']));
+  if (hasFailed && !isFit) delete result['structuredContent'];
+  if (hasFailed) return { charge: 0n, metadata: { isError: true } };
+  if (!isFit) return wrongForm;
   if (rows === null) return { charge: price, metadata: {} };
-  const count = takeRows(result, rows);
   if (count === null) return withoutRows;
   const bill = { units: { rows: count }, rate: { unit: 'row', price_usd: formatUsd(rows.each) } };
   return { charge: rows.each * BigInt(count), metadata: { bill } };
+};
+
+const fits = async (schema: JsonObject, content: Json | undefined): Promise<boolean> => {
+  // Loaded only where a server is mounted.
+  const { findMisfits } = await import('../../mounts/check-tool.ts');
+  return content !== undefined && findMisfits(schema, content).length === 0;
 };

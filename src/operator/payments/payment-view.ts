@@ -24,7 +24,7 @@ const units = z.string().describe('In the smallest units of the token.');
 /** Leaves out the proof, which others could send, and the sold answer. */
 export const paymentView = defineView<ListedPayment, TokenTexts>({
   payment: 'Its identity: what the chain accepts only once.',
-  account_id: 'The account whose balance it raises.',
+  account_id: 'The account whose balance it raises, or whose `Idempotency-Key` came with it.',
   credit_usd: 'By how much; null: it buys an answer alone.',
   job_id: 'The job that it paid for.',
   credited_usd: 'How much of that is on the account, or spent: less what is refunded or was taken back.',

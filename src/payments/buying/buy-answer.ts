@@ -7,8 +7,8 @@ import type { Log } from '../../kit/log.ts';
 import { formatUsd, type Nano } from '../../kit/money.ts';
 import { pause } from '../../kit/repeat.ts';
 import {
-  decodeBase64Json,
   encodeBase64Json,
+  parseBase64Json,
   type PaymentPayload,
   type PaymentRequirements,
 } from '../chains/core/wire.ts';
@@ -258,13 +258,9 @@ const receiptSchema = z.object({ success: z.literal(true), transaction: z.string
 
 /** Returns the transaction that the upstream names; null for none. It may give an answer away. */
 const readTransaction = ({ headers }: AnswerHead, { network }: BoughtPayment): string | null => {
-  const header = headers['payment-response'];
-  try {
-    const { transaction } = receiptSchema.parse(typeof header === 'string' ? decodeBase64Json(header) : null);
-    return findFamily(network)?.transactionPattern.test(transaction) === true ? transaction : null;
-  } catch {
-    return null;
-  }
+  const { transaction } = receiptSchema.safeParse(parseBase64Json(headers['payment-response'])).data ?? {};
+  const isKnown = transaction !== undefined && findFamily(network)?.transactionPattern.test(transaction);
+  return isKnown === true ? transaction : null;
 };
 
 const noteAnswer = async (
@@ -332,14 +328,9 @@ export const findBoughtOutcome = async (
     createdAt,
   };
   const rpc = createJsonRpc({ url: network.rpcUrl, timeoutMs: rpcMs });
-  try {
-    return await network.family.findOutcome(begun, {
-      rpc,
-      signal: AbortSignal.timeout(queryMs),
-      now: clock.now(),
-    });
-  } catch {
-    // The node does not tell: it is asked again later.
-    return { outcome: 'unknown', reason: 'rpc_unavailable' };
-  }
+  const node = { rpc, signal: AbortSignal.timeout(queryMs), now: clock.now() };
+  // A node that does not tell is asked again later.
+  return network.family
+    .findOutcome(begun, node)
+    .catch(() => ({ outcome: 'unknown', reason: 'rpc_unavailable' }));
 };

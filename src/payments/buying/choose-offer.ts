@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { PurchaseError } from '../../http/pay-settings.ts';
 import { formatUsd, nanoPerUsd, type Nano } from '../../kit/money.ts';
 import {
-  decodeBase64Json,
   integerText,
+  parseBase64Json,
   type PaymentRequirements,
   type ResourceInfo,
 } from '../chains/core/wire.ts';
@@ -41,13 +41,8 @@ const termsSchema = z.object({
   extra: z.record(z.string(), z.unknown()).default({}),
 });
 
-export const readRequired = (header: unknown): z.output<typeof requiredSchema> | null => {
-  try {
-    return requiredSchema.parse(typeof header === 'string' ? decodeBase64Json(header) : null);
-  } catch {
-    return null;
-  }
-};
+export const readRequired = (header: unknown): z.output<typeof requiredSchema> | null =>
+  requiredSchema.safeParse(parseBase64Json(header)).data ?? null;
 
 const toPrice = (amount: bigint, decimals: number): Nano => {
   const unit = 10n ** BigInt(decimals);

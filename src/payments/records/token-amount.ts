@@ -1,11 +1,7 @@
 import type { X402NetworkConfig } from '../x402-settings.ts';
+import type { PaymentAsset } from '../chains/core/network-family.ts';
 import { findNetwork } from '../chains/networks.ts';
 import { formatDecimal } from '../../kit/money.ts';
-
-interface KnownToken {
-  symbol: string;
-  decimals: number;
-}
 
 /** Reads `"0.10"` into the smallest unit; null for any other form, for zero, and for too many decimals. */
 export const parseTokenAmount = (text: string, decimals: number): bigint | null => {
@@ -30,7 +26,7 @@ export type TokenTexts = ReturnType<typeof createTokenTexts>;
 export const createTokenTexts = (
   configured: readonly { network: string; asset?: X402NetworkConfig['asset'] }[],
 ) => {
-  const findToken = ({ network, asset }: Asset): KnownToken | null =>
+  const findToken = ({ network, asset }: Asset): Pick<PaymentAsset, 'symbol' | 'decimals'> | null =>
     [...configured.filter((one) => one.network === network), findNetwork(network)]
       .map((one) => one?.asset ?? null)
       .find((known) => known !== null && known.address.toLowerCase() === asset.toLowerCase()) ?? null;

@@ -51,6 +51,10 @@ export const paymentInProgress = (): AppError =>
 export const refusals = {
   conflict: (): AppError =>
     conflict('This payment proof was used for a different request. Sign a new payment for this request.'),
+  nonceConflict: (): AppError =>
+    conflict(
+      'The nonce of this payment came with another payment proof. Sign a new payment with a nonce of its own.',
+    ),
   idConflict: (): AppError =>
     conflict(
       'The identifier of this payment (extensions.payment-identifier) came with another payment that may have been ' +

@@ -28,6 +28,8 @@ interface Order extends SoldOver {
 }
 
 export interface AnswerOrder extends Order {
+  /** The payment is noted with this account, as its `credit` would be, and raises no balance. Absent: with none. */
+  owner?: Credit;
   /** Makes the JSON text that is sold, or given away. When it throws, nothing is charged and the error is passed on. */
   produce: (signal: AbortSignal, payment: Payment) => Promise<string | { free: string }>;
 }
@@ -42,7 +44,9 @@ export interface CreditOrder extends Order {
   produce: (signal: AbortSignal, payment: Payment) => Promise<string | null | { free: string | null }>;
 }
 
-export type PayRequest = Order & Pick<CreditOrder, 'produce'> & Partial<Pick<CreditOrder, 'credit'>>;
+export type PayRequest = Order &
+  Pick<CreditOrder, 'produce'> &
+  Partial<Pick<CreditOrder, 'credit'> & Pick<AnswerOrder, 'owner'>>;
 
 export interface Credit {
   /** The account whose balance is raised; null: that of the wallet that pays, which is made if needed. */

@@ -135,7 +135,7 @@ const reserve = async (context: SaleContext, purchase: Purchase, terms: Terms): 
 
 const serve = async (context: SaleContext, payment: Payment, order: Order): Promise<PayOutcome> => {
   const { request, method, signed, scheme } = order;
-  const { credit, signal } = request;
+  const { owner, credit = owner, signal } = request;
   const verification = await verify(context, payment, { method, signed, credit, scheme, signal });
   if (verification.outcome === 'refused') {
     const { reason, error, isExactOnly } = verification;
@@ -246,7 +246,8 @@ const resume = async (
   { purchase, terms }: { purchase: Purchase; terms: Terms | null },
 ): Promise<PayOutcome> => {
   const { request, proof } = purchase;
-  if (payment.requestHash !== request.requestHash || !isSameProof(payment, proof)) throw refusals.conflict();
+  if (payment.requestHash !== request.requestHash) throw refusals.conflict();
+  if (!isSameProof(payment, proof)) throw refusals.nonceConflict();
   if (payment.isRefunded) throw refusals.refunded();
   switch (payment.state) {
     case 'delivered':

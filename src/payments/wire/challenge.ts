@@ -163,8 +163,9 @@ export const supportedKinds = (methods: readonly PaymentMethod[]): string | null
     const { network, facilitator } = method;
     const supported = facilitator.supports();
     if (supported === null || supported === 'unsupported') return [];
-    const { extra } = supported;
+    const { extra, upto } = supported;
     return [
+      ...(upto === undefined ? [] : [{ x402Version: 2, scheme: 'upto', network: network.id, extra: upto }]),
       { x402Version: 2, scheme: 'exact', network: network.id, extra },
       ...(suitsV1(method) ? [{ x402Version: 1, scheme: 'exact', network: network.v1Name, extra }] : []),
     ];

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { toIso } from '../../kit/clock.ts';
 import { randomBase62 } from '../../kit/ids.ts';
 import { canonicalJson } from '../../kit/json.ts';
-import { decodeBase64Json, integerText } from '../chains/core/wire.ts';
+import { decodeBase64Json, integerText, parseBase64Json } from '../chains/core/wire.ts';
 import { maxTimeoutSeconds, offeredTerms, type DialectProblem, type OfferedTerms } from './challenge.ts';
 import type { Credential, Dialect, DialectBinding } from './dialect.ts';
 
@@ -98,14 +98,8 @@ const writeTerms: Dialect['writeTerms'] = ({ methods, price, ...at }, binding) =
     .filter(({ method: { network } }) => network.asset.transfer === 'eip3009')
     .map((offered) => ['www-authenticate', writeChallenge(offered, { ...at, binding })]);
 
-const decode = (credential: string): unknown => {
-  const [, encoded] = credential.length > maxCredentialCharacters ? [] : (scheme.exec(credential) ?? []);
-  try {
-    return encoded === undefined ? null : decodeBase64Json(encoded);
-  } catch {
-    return null;
-  }
-};
+const decode = (credential: string): unknown =>
+  credential.length > maxCredentialCharacters ? undefined : parseBase64Json(scheme.exec(credential)?.[1]);
 
 /** The authorization must end with its challenge, so that no expired challenge is paid, and a repetition still gets its answer. */
 const readCredential = (

@@ -65,7 +65,11 @@ const check = <T>(schema: z.ZodType<T>, value: unknown, prefix: string): T => {
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0];
   const path = [prefix, ...(issue?.path ?? [])].filter((part) => part !== '').join('.');
-  throw malformed(`${path === '' ? 'x402Version' : path}: ${issue?.message ?? 'is wrong'}`);
+  // The schema library writes sentences of its own, which begin with a capital.
+  const isOwn = issue !== undefined && /^[a-z]/.test(issue.message);
+  throw malformed(
+    `${path === '' ? 'x402Version' : path}: ${isOwn ? issue.message : 'is missing or has a wrong form'}`,
+  );
 };
 
 const decodeText = (text: string, where: string): unknown => {

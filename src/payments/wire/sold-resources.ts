@@ -27,8 +27,8 @@ export interface SaleDescription {
   method: 'GET' | 'POST';
   /** The tool that sells it over MCP; null when there is none. */
   toolName: string | null;
-  /** JSON Schema of an object: the query parameters or the body, which are the arguments of the tool too. */
-  inputSchema: JsonObject;
+  /** JSON Schemas of an object: the query parameters or the body, and the arguments of the tool. */
+  inputSchemas: Readonly<Record<'rest' | 'mcp', JsonObject>>;
   inputExample: JsonObject;
   outputExample: JsonObject;
   pricing: string;
@@ -105,8 +105,13 @@ const outline = (schema: JsonObject): JsonObject => {
 };
 
 /** Declares how to call a sale over HTTP, for facilitators that catalogue what they settle. */
-const declareForHttp = ({ method, inputSchema, inputExample, outputExample }: SaleDescription): Extension => {
-  const schema = outline(inputSchema);
+const declareForHttp = ({
+  method,
+  inputSchemas,
+  inputExample,
+  outputExample,
+}: SaleDescription): Extension => {
+  const schema = outline(inputSchemas.rest);
   const parameters: Member[] =
     method === 'GET'
       ? [['queryParams', inputExample, schema, 'optional']]
@@ -131,7 +136,7 @@ const declareForMcp = (sale: SaleDescription & { toolName: string }): Extension 
       ['toolName', sale.toolName, text],
       ['description', sale.title, text, 'optional'],
       ['transport', transport, { enum: [transport] }, 'optional'],
-      ['inputSchema', sale.inputSchema, object],
+      ['inputSchema', sale.inputSchemas.mcp, object],
       ['example', sale.inputExample, object, 'optional'],
     ],
     sale.outputExample,

@@ -46,9 +46,11 @@ const deltaSchema = z.object({
 });
 
 /** Only the members that we use are read. */
-const choicesSchema = z.array(
-  z.object({ delta: tolerant(deltaSchema), logprobs: logprobsSchema, finish_reason: text }),
-);
+const choiceSchema = z.object({
+  delta: tolerant(deltaSchema),
+  logprobs: logprobsSchema,
+  finish_reason: text,
+});
 
 type Delta = z.infer<typeof deltaSchema>;
 type CallPiece = z.infer<typeof callSchema>;
@@ -77,12 +79,13 @@ export const createChunkReader = () => {
 
   const read = ({ choices, usage: reported }: Partial<Record<string, unknown>>): TextEvent[] => {
     usage = toUsage(reported) ?? usage;
-    const plain = plainChoice(choices);
+    const first = firstChoice(choices);
+    const plain = plainChoice(first);
     if (plain !== null) {
       finishBy(plain.reason);
       return textEvent('content', plain.words);
     }
-    const choice = choicesSchema.safeParse(choices).data?.[0];
+    const choice = choiceSchema.safeParse(first).data;
     if (choice === undefined) return [];
     const { delta = {}, logprobs, finish_reason: reason } = choice;
     finishBy(reason);
@@ -137,9 +140,12 @@ const createCallReader = () => {
   return { read, readLegacy, hasAny: (): boolean => count > 0 };
 };
 
+/** Returns the choice of index 0, or without one. Some upstreams send several unasked. */
+const firstChoice = (choices: unknown): unknown =>
+  Array.isArray(choices) ? choices.find((choice) => isObject(choice) && (choice['index'] ?? 0) === 0) : null;
+
 /** Reads a choice that has nothing but words, as most have, without the schema; null for any other. */
-const plainChoice = (choices: unknown): { words: string; reason: unknown } | null => {
-  const choice: unknown = Array.isArray(choices) && choices.length === 1 ? choices[0] : null;
+const plainChoice = (choice: unknown): { words: string; reason: unknown } | null => {
   if (!isObject(choice) || isGiven(choice['logprobs'])) return null;
   const { delta, finish_reason: reason } = choice;
   if (!isObject(delta) || otherMembers.some((name) => isGiven(delta[name]))) return null;
@@ -171,7 +177,7 @@ const thoughtsIn = (content: unknown): string => {
 
 /** Makes one chunk of a whole answer. The index of a call is its place in the message. */
 const toChunk = ({ choices, usage }: Partial<Record<string, unknown>>): Partial<Record<string, unknown>> => {
-  const choice: unknown = Array.isArray(choices) ? choices[0] : null;
+  const choice = firstChoice(choices);
   if (!isObject(choice) || !isObject(choice['message'])) return { usage };
   const { message, ...rest } = choice;
   const { tool_calls: calls } = message;

@@ -91,15 +91,11 @@ const tokensPerPrompt = 3;
 /** Tokens of a picture or a sound when the upstream reports no usage: those of a picture at OpenAI's low detail. */
 const tokensPerMediaPart = 85;
 
-export interface PromptText {
-  /** All text that the model reads. */
-  text: string;
-  /** Tokens in addition to those of `text`: message frames and media parts. */
-  extraTokens: number;
-}
-
-/** Collects the text of a request for counting its tokens. Takes linear time. */
-export const promptText = ({ messages, options }: Pick<TextRequest, 'messages' | 'options'>): PromptText => {
+/**
+ * Collects all text of a request that the model reads, to count its tokens. `extraTokens`: those in addition to the text, of
+ * message frames and media parts. Takes linear time.
+ */
+export const promptText = ({ messages, options }: Pick<TextRequest, 'messages' | 'options'>) => {
   const texts: string[] = [];
   let extraTokens = tokensPerPrompt;
   for (const message of messages) {

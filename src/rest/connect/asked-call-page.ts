@@ -1,6 +1,6 @@
 import type { SignInPrompt } from '../../payments/sale/sign-in.ts';
-import { html, type Html } from '../docs/docs-page-html.ts';
-import { pageShell } from '../page-shell.ts';
+import { fact, html, type Html } from '../docs/docs-page-html.ts';
+import { columnPage } from '../page-shell.ts';
 import type { PageOwner } from './write-page.ts';
 import { signInForm } from './sign-in-form.ts';
 
@@ -62,34 +62,24 @@ export const decisionPage = (
 };
 
 const page = (subject: AskedCallSubject, rows: AskedCallState['rows'], body: Html): string =>
-  pageShell({
+  columnPage({
     title: `${subject.service}: ${heading}`,
     style: subject.style,
-    body: html`<body class="single">
-      <main>
-        <p class="brand">${subject.service}</p>
-        <h1>${heading}</h1>
-        <dl>${[...facts(subject), ...rows.map(([name, value]) => row(name, value))]}</dl>
-        ${body}
-      </main>
-    </body>`,
+    main: html`<p class="brand">${subject.service}</p>
+      <h1>${heading}</h1>
+      <dl>${[...facts(subject), ...rows.map(([name, value]) => fact(name, value))]}</dl>
+      ${body}`,
   });
 
 const heading = 'A call waits for you';
 
 const facts = ({ assistant, title, model, most }: AskedCallSubject): Html[] => [
-  ...(assistant === null ? [] : [row('Assistant', nameOf(assistant))]),
-  row('It wants to', html`<strong>${title}</strong>`),
-  ...(model === null ? [] : [row(model.includes('__') ? 'Tool' : 'Model', model)]),
-  row('Price', html`at most <strong>${most}</strong>, and nothing if it fails`),
+  ...(assistant === null ? [] : [fact('Assistant', nameOf(assistant))]),
+  fact('It wants to', html`<strong>${title}</strong>`),
+  ...(model === null ? [] : [fact(model.includes('__') ? 'Tool' : 'Model', model)]),
+  fact('Price', html`at most <strong>${most}</strong>, and nothing if it fails`),
 ];
 
 /** Only a host is no invention of the assistant. */
 const nameOf = ({ host, name }: NonNullable<AskedCallSubject['assistant']>): Html =>
   html`${host === null ? 'A program' : html`<bdi>${host}</bdi>`}, which calls itself <bdi>${name}</bdi>`;
-
-const row = (name: string, value: Html | string): Html =>
-  html`<div>
-    <dt>${name}</dt>
-    <dd>${value}</dd>
-  </div>`;

@@ -5,7 +5,7 @@ import { sha256 } from '../../kit/ids.ts';
 import { isUnsent, OutboundError, type Outbound } from '../../http/outbound.ts';
 import { isJsonObject, parseJson } from '../../kit/json.ts';
 import type { Clock } from '../../kit/clock.ts';
-import type { OAuthStore } from './oauth-adapter.ts';
+import type { Store } from '../../store/store.ts';
 import { assertRedirects } from './redirect-target.ts';
 
 const maxBytes = 5_000;
@@ -39,7 +39,7 @@ export const createClientDocuments = ({
   clock,
 }: {
   outbound: Pick<Outbound, 'download'>;
-  store: OAuthStore;
+  store: Pick<Store, 'putOAuthRecord' | 'findOAuthRecord'>;
   clock: Clock;
 }) => {
   const bad = new LRUCache<string, true>({ max: 1_000, ttl: badForMs });

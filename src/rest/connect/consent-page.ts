@@ -1,6 +1,6 @@
 import { html, type Html } from '../docs/docs-page-html.ts';
 import type { SignInPrompt } from '../../payments/sale/sign-in.ts';
-import { pageShell } from '../page-shell.ts';
+import { columnPage } from '../page-shell.ts';
 import type { PageOwner } from './write-page.ts';
 import { signInForm } from './sign-in-form.ts';
 
@@ -35,67 +35,63 @@ export const consentPage = (subject: ConsentSubject): string => {
   const isTicked = (scope: string): boolean => failed?.form.getAll('scope').includes(scope) ?? true;
   const title = `Connect an assistant to ${service}`;
   const { key, buttons, after } = signInForm(subject, 'Allow');
-  return pageShell({
+  return columnPage({
     title,
     style: subject.style,
-    body: html`<body class="single">
-      <main>
-        <header>
-          <p class="brand">${service}</p>
-          <h1>
-            ${clientHost === null ? 'A program' : html`<bdi>${clientHost}</bdi>`} wants to use your account
-          </h1>
-          <p class="lead">
-            You return to <strong><bdi>${redirect.name}</bdi></strong
-            >.
-          </p>
-          <p>It calls itself <bdi>${subject.clientName}</bdi>. Anybody can use this name.</p>
-        </header>
-        ${redirect.isProgram ? programWarning : null}
-        ${failed === null ? null : html`<p class="notice" role="alert">${failed.problem}</p>`}
-        <form method="post">
-          <fieldset>
-            <legend>It may</legend>
-            ${subject.scopes.map(
-              (scope) =>
-                html`<p>
-                  <label>
-                    <input
-                      type="checkbox"
-                      name="scope"
-                      value="${scope}"
-                      ${isTicked(scope) ? html`checked` : null}
-                    />
-                    ${scopeTexts[scope] ?? toolsText(scope)}
-                  </label>
-                </p>`,
-            )}
-          </fieldset>
-          <fieldset>
-            <legend>It may spend at most, in US dollars</legend>
-            ${amountField('A day (UTC)', 'budget_day_usd', filled('budget_day_usd', '5.00'))}
-            ${amountField('In all', 'budget_total_usd', filled('budget_total_usd', '50.00'))}
-            <p>Leave one of them empty for no such limit.</p>
-            ${amountField(
-              'Ask me before a call that may cost more than',
-              'ask_above_usd',
-              filled('ask_above_usd', ''),
-            )}
-            <p>Empty: it never asks.</p>
-          </fieldset>
-          ${key}
-          <p>
-            ${buttons}
-            <button name="answer" value="refuse" formnovalidate>Refuse</button>
-          </p>
-        </form>
-        ${after}
-        <footer>
-          <p>The connection ends when you revoke it, or the key. It sees no key, and makes none.</p>
-          ${subject.prompts === null ? null : html`<p>With a wallet it ends after 30 days at the latest.</p>`}
-        </footer>
-      </main>
-    </body>`,
+    main: html`<header>
+        <p class="brand">${service}</p>
+        <h1>
+          ${clientHost === null ? 'A program' : html`<bdi>${clientHost}</bdi>`} wants to use your account
+        </h1>
+        <p class="lead">
+          You return to <strong><bdi>${redirect.name}</bdi></strong
+          >.
+        </p>
+        <p>It calls itself <bdi>${subject.clientName}</bdi>. Anybody can use this name.</p>
+      </header>
+      ${redirect.isProgram ? programWarning : null}
+      ${failed === null ? null : html`<p class="notice" role="alert">${failed.problem}</p>`}
+      <form method="post">
+        <fieldset>
+          <legend>It may</legend>
+          ${subject.scopes.map(
+            (scope) =>
+              html`<p>
+                <label>
+                  <input
+                    type="checkbox"
+                    name="scope"
+                    value="${scope}"
+                    ${isTicked(scope) ? html`checked` : null}
+                  />
+                  ${scopeTexts[scope] ?? toolsText(scope)}
+                </label>
+              </p>`,
+          )}
+        </fieldset>
+        <fieldset>
+          <legend>It may spend at most, in US dollars</legend>
+          ${amountField('A day (UTC)', 'budget_day_usd', filled('budget_day_usd', '5.00'))}
+          ${amountField('In all', 'budget_total_usd', filled('budget_total_usd', '50.00'))}
+          <p>Leave one of them empty for no such limit.</p>
+          ${amountField(
+            'Ask me before a call that may cost more than',
+            'ask_above_usd',
+            filled('ask_above_usd', ''),
+          )}
+          <p>Empty: it never asks.</p>
+        </fieldset>
+        ${key}
+        <p>
+          ${buttons}
+          <button name="answer" value="refuse" formnovalidate>Refuse</button>
+        </p>
+      </form>
+      ${after}
+      <footer>
+        <p>The connection ends when you revoke it, or the key. It sees no key, and makes none.</p>
+        ${subject.prompts === null ? null : html`<p>With a wallet it ends after 30 days at the latest.</p>`}
+      </footer>`,
   });
 };
 

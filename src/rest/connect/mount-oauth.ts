@@ -1,12 +1,18 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Provider } from 'oidc-provider';
+import { AppError, messages, methodNotAllowed } from '../../kit/errors.ts';
 import { brandTitle, sanitizeLine } from '../../kit/text.ts';
 import { newId, sha256 } from '../../kit/ids.ts';
 import { memoizeAsync } from '../../kit/memoize.ts';
 import { basePathOf } from '../../kit/public-url.ts';
 import { writeJson } from '../../kit/write-answer.ts';
 import { scopes } from '../../accounts/authenticate.ts';
-import { mainResource, resourceScopes } from '../../accounts/connection-resources.ts';
+import {
+  connectionResources,
+  mainResource,
+  metadataStart,
+  resourceScopes,
+} from '../../accounts/connection-resources.ts';
 import { consentPage, type ConsentSubject } from './consent-page.ts';
 import { createProvider, type ProviderOptions } from './create-provider.ts';
 import { unusedGrantMs } from './oauth-adapter.ts';
@@ -26,6 +32,39 @@ interface AskedPage {
   clientAddress: string;
 }
 
+/** The methods that the pages of people take. */
+const pages: readonly (readonly [RegExp, string])[] = [
+  [/^\/(?:authorize|enter\/[^/]+|calls\/\w+|tools\/[a-z0-9-]+)$/, 'GET, HEAD, POST'],
+  [/^\/(?:authorize\/[^/]+|tools\/[a-z0-9-]+\/callback)$/, 'GET, HEAD'],
+];
+
+/** The methods of what programs call, also those in web pages of any origin. */
+const open = new Map([
+  ...['/token', '/register', '/revoke'].map((path) => [path, 'POST'] as const),
+  ...[
+    ...['/jwks', '/.well-known/openid-configuration', '/.well-known/oauth-authorization-server'],
+    ...connectionResources.keys().map((resource) => metadataStart + resource),
+  ].map((path) => [path, 'GET, HEAD'] as const),
+]);
+
+/** Returns whether the request may go on. When false, it has been answered. Throws AppError 404 or 405. */
+const admit = ({ method = '' }: IncomingMessage, response: ServerResponse, path: string): boolean => {
+  const opened = open.get(path);
+  const methods = opened ?? pages.find(([page]) => page.test(path))?.[1];
+  if (methods === undefined) throw new AppError('not_found', messages.not_found);
+  if (opened !== undefined) response.setHeader('access-control-allow-origin', '*');
+  if (methods.split(', ').includes(method)) return true;
+  if (opened === undefined || method !== 'OPTIONS') throw methodNotAllowed(methods);
+  response.writeHead(204, {
+    'access-control-allow-methods': methods,
+    // The wildcard covers every header but Authorization.
+    'access-control-allow-headers': 'authorization, *',
+    'access-control-max-age': '7200',
+  });
+  response.end();
+  return false;
+};
+
 /** Serves what is below `/oauth`, by `toProviderPath`: the authorization server, its metadata, and the pages of people. */
 export const createOAuthMount = (options: OAuthMountOptions) => {
   const load = memoizeAsync(async () => {
@@ -39,6 +78,7 @@ export const createOAuthMount = (options: OAuthMountOptions) => {
 
   return async (request: IncomingMessage, response: ServerResponse, page: AskedPage): Promise<void> => {
     const { path, clientAddress } = page;
+    if (!admit(request, response, path)) return;
     const askedCall = /^\/calls\/(\w+)$/.exec(path)?.[1];
     if (askedCall !== undefined) return serveAskedCall(request, response, { id: askedCall, clientAddress });
     const [, server, back] = /^\/tools\/([a-z0-9-]+)(\/callback)?$/.exec(path) ?? [];
@@ -50,7 +90,6 @@ export const createOAuthMount = (options: OAuthMountOptions) => {
     if (resource !== null && allowed !== undefined)
       return writeJson(response, {
         status: 200,
-        headers: { 'access-control-allow-origin': '*' },
         body: protectedResource(publicUrl, { resource, allowed, config: options.config }),
       });
     const { callback, enter } = await load();

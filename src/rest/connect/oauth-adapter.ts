@@ -35,24 +35,13 @@ const assertLength = (model: string, text: string): void => {
   throw model === 'Client' ? new errors.InvalidClientMetadata(message) : new errors.InvalidRequest(message);
 };
 
-export type OAuthStore = Pick<
-  Store,
-  | 'putOAuthRecord'
-  | 'findOAuthRecord'
-  | 'findOAuthRecordByUid'
-  | 'useOAuthRecord'
-  | 'consumeOAuthRecord'
-  | 'deleteOAuthRecord'
-  | 'endConnection'
->;
-
 /**
  * Keeps what the authorization server asks to keep of one model. Ids are codes, tokens and cookies, so only their hashes
  * are stored. A code is used once, also by two processes at the same moment.
  */
 export const createOAuthAdapter = (
   model: string,
-  { store, clock }: { store: OAuthStore; clock: Clock },
+  { store, clock }: { store: Store; clock: Clock },
 ): Adapter => {
   const keyOf = (id: string) => ({ model, id: sha256(id) });
 

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { basePathOf } from '../../kit/public-url.ts';
 import { brandTitle } from '../../kit/text.ts';
 import { html, type Html } from '../docs/docs-page-html.ts';
-import { pageHeaders, pageShell, policyWith } from '../page-shell.ts';
+import { pageHeaders, columnPage, policyWith } from '../page-shell.ts';
 import { walletScriptSource } from './sign-in-form.ts';
 
 /** Answers with a page that has a form. `redirectUri`: where the form may lead in the end. */
@@ -42,14 +42,10 @@ export const endPage = (
   { service, style }: PageOwner,
   { title, text, after = null }: { title: string; text: string; after?: Html | null },
 ): string =>
-  pageShell({
+  columnPage({
     title: `${service}: ${title}`,
     style,
-    body: html`<body class="single">
-      <main>
-        <h1>${title}</h1>
-        <p>${text}</p>
-        ${after}
-      </main>
-    </body>`,
+    main: html`<h1>${title}</h1>
+      <p>${text}</p>
+      ${after}`,
   });

@@ -30,6 +30,13 @@ export const join = (pieces: readonly Html[], between: Html): Html => ({
   markup: pieces.map(({ markup }) => markup).join(between.markup),
 });
 
+/** Makes an entry of a list of facts (`dl`). */
+export const fact = (name: Html | string, value: Html | string): Html =>
+  html`<div>
+    <dt>${name}</dt>
+    <dd>${value}</dd>
+  </div>`;
+
 /** Renders `code` and **bold** in a text. */
 const inline = (text: string): Html => {
   const pieces = text.split(/(`[^`]+`|\*\*[^*]+\*\*)/).map((piece) => {

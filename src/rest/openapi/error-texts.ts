@@ -2,6 +2,12 @@ import { outcomeUnknown } from '../../operations/tools/run-tool.ts';
 import { messages, type ErrorCode } from '../../kit/errors.ts';
 import type { ErrorText } from '../../operations/operation-docs.ts';
 
+/** Tells of an id that nothing has. */
+const noSuch = (kind: string, id = '7c1d8f52'): ErrorText => ({
+  when: `There is no such ${kind}.`,
+  message: `There is no ${kind} with id "${id}".`,
+});
+
 /** When each public error happens, with an example of its message. */
 export const errorTexts: Readonly<Record<ErrorCode, ErrorText>> = {
   invalid_api_key: {
@@ -180,32 +186,14 @@ export const errorTexts: Readonly<Record<ErrorCode, ErrorText>> = {
     when: 'The key has the role `read`, and this changes something.',
     message: 'This operator key may only read. Use one with the role write.',
   },
-  account_not_found: {
-    when: 'There is no such account.',
-    message: 'There is no account with id "0b9f3c1e".',
-  },
-  connection_not_found: {
-    when: 'There is no such connection.',
-    message: 'There is no connection with id "7c1d8f52".',
-  },
-  key_not_found: { when: 'There is no such key.', message: 'There is no key with id "7c1d8f52".' },
-  webhook_not_found: {
-    when: 'There is no such webhook.',
-    message: 'There is no webhook with id "7c1d8f52".',
-  },
-  payment_not_found: {
-    when: 'There is no such payment.',
-    message: 'There is no payment with id "7c1d8f52".',
-  },
-  refund_not_found: { when: 'There is no such refund.', message: 'There is no refund with id "7c1d8f52".' },
-  entry_not_found: {
-    when: '`after` is not the id of a ledger entry.',
-    message: 'There is no entry with id "7c1d8f52".',
-  },
-  audit_not_found: {
-    when: '`after` is not the id of a change.',
-    message: 'There is no audit with id "7c1d8f52".',
-  },
+  account_not_found: noSuch('account', '0b9f3c1e'),
+  connection_not_found: noSuch('connection'),
+  key_not_found: noSuch('key'),
+  webhook_not_found: noSuch('webhook'),
+  payment_not_found: noSuch('payment'),
+  refund_not_found: noSuch('refund'),
+  entry_not_found: { ...noSuch('entry'), when: '`after` is not the id of a ledger entry.' },
+  audit_not_found: { ...noSuch('audit'), when: '`after` is not the id of a change.' },
   account_not_active: {
     when: 'The account is pending or suspended.',
     message: 'The account is pending. Approve it first.',

@@ -80,7 +80,7 @@ export const billHeadersOf = (
   { docs, group, sale }: DescribedOperation,
   brand: string,
 ): Record<string, object> =>
-  (docs.mayBeSandbox && group === 'generation') || (group === 'tools' && rulesOf(sale).isPrepaid)
+  (docs.mayBeSandbox && group === 'generation') || rulesOf(sale).isPrepaid
     ? Object.fromEntries(
         Object.keys(billHeaderTexts).map((name) => [
           `X-${brand}-${name}`,

@@ -4,11 +4,11 @@ import { writeJson } from '../../kit/write-answer.ts';
 import type { PaymentRequiredAnswer } from '../../operations/answer.ts';
 import type { Services } from '../../operations/call.ts';
 import type { Operation } from '../../operations/definition.ts';
-import { pageHeaders, pageShell } from '../page-shell.ts';
+import { pageHeaders, columnPage } from '../page-shell.ts';
 import { isConsoleBuilt } from '../console/console-files.ts';
 import { isPaywallWanted } from './paywall-wanted.ts';
 import type { Challenge } from '../../payments/sale/gate.ts';
-import { html, type Html } from '../docs/docs-page-html.ts';
+import { fact, html, type Html } from '../docs/docs-page-html.ts';
 import { clientSnippet } from '../../payments/chains/networks.ts';
 
 export interface UnpaidRequest {
@@ -99,72 +99,68 @@ export const paywallPage = (
   const { brand, publicUrl, target, title, description, tool } = subject;
   const { amount, asset } = body.x402;
   const root = rootSeenFrom(target);
-  return pageShell({
+  return columnPage({
     title: `${title}: $${amount} – ${brand}`,
     style: `${root}docs/style.css`,
-    body: html`<body class="single">
-      <main>
-        <header>
-          <p class="brand">${brand}</p>
-          <p><span class="status s4">402</span> ${paymentRequired.error}</p>
-          <h1>This request ${subject.isCredit ? 'is paid with' : 'costs'} $${amount}</h1>
-          <p class="lead">
-            ${amount} ${asset}, paid
-            ${subject.isCredit ? "onto the balance of your wallet's own account. No key" : 'for this one request. No account'},
-            no subscription.
-          </p>
-        </header>
-        <p class="notice">
-          ${
-            subject.payPath === null
-              ? html`<strong>This page cannot take the payment.</strong> Give its address to a program or an
-                  assistant that pays by x402.`
-              : html`<a href="${root}${subject.payPath}"><strong>Pay with a wallet of this browser</strong></a
-                  >, or give the address of this page to a program or an assistant that pays by x402.`
-          }
+    main: html`<header>
+        <p class="brand">${brand}</p>
+        <p><span class="status s4">402</span> ${paymentRequired.error}</p>
+        <h1>This request ${subject.isCredit ? 'is paid with' : 'costs'} $${amount}</h1>
+        <p class="lead">
+          ${amount} ${asset}, paid
+          ${subject.isCredit ? "onto the balance of your wallet's own account. No key" : 'for this one request. No account'},
+          no subscription.
         </p>
-        <section aria-labelledby="what">
-          <h2 id="what">${title}</h2>
-          <p>${description}</p>
-          ${subject.sandboxNotice === null ? html`` : html`<p><strong>${subject.sandboxNotice}</strong></p>`}
-          ${requestList(subject)}
-        </section>
-        <section aria-labelledby="happens">
-          <h2 id="happens">What happens</h2>
-          <ol>
-            <li>Your program signs a transfer of exactly ${amount} ${asset}. Nothing has moved yet.</li>
-            <li>
-              It sends the same request again, with the signed transfer in the header
-              <code>PAYMENT-SIGNATURE</code>.
-            </li>
-            ${subject.isCredit ? creditSteps(amount) : saleStep}
-          </ol>
-        </section>
-        <section aria-labelledby="networks">
-          <h2 id="networks">Where it can be paid</h2>
-          <ul class="networks">
-            ${paymentRequired.accepts.map((terms) => networkItem(terms, subject))}
-          </ul>
-          <p>
-            <strong>Do not send money to a wallet by hand.</strong> Only a signed transfer that comes with the
-            request pays for it; what is sent otherwise buys nothing.
-          </p>
-        </section>
-        <section aria-labelledby="pay">
-          <h2 id="pay">How to pay</h2>
-          <h3>With an x402 client</h3>
-          <p>For example with <code>@x402/fetch</code>, which sees the price, signs and asks again:</p>
-          <pre tabindex="0"><code>${clientSnippet({
-            url: `${publicUrl}${target}`,
-            network: paymentRequired.accepts[0]?.network ?? '',
-          })}</code></pre>
-          ${tool === null ? null : mcpPart(tool, publicUrl)}
-        </section>
-        <footer>
-          <p><a href="${root}docs">Documentation</a> · <a href="${root}openapi.json">openapi.json</a></p>
-        </footer>
-      </main>
-    </body>`,
+      </header>
+      <p class="notice">
+        ${
+          subject.payPath === null
+            ? html`<strong>This page cannot take the payment.</strong> Give its address to a program or an
+                assistant that pays by x402.`
+            : html`<a href="${root}${subject.payPath}"><strong>Pay with a wallet of this browser</strong></a
+                >, or give the address of this page to a program or an assistant that pays by x402.`
+        }
+      </p>
+      <section aria-labelledby="what">
+        <h2 id="what">${title}</h2>
+        <p>${description}</p>
+        ${subject.sandboxNotice === null ? html`` : html`<p><strong>${subject.sandboxNotice}</strong></p>`}
+        ${requestList(subject)}
+      </section>
+      <section aria-labelledby="happens">
+        <h2 id="happens">What happens</h2>
+        <ol>
+          <li>Your program signs a transfer of exactly ${amount} ${asset}. Nothing has moved yet.</li>
+          <li>
+            It sends the same request again, with the signed transfer in the header
+            <code>PAYMENT-SIGNATURE</code>.
+          </li>
+          ${subject.isCredit ? creditSteps(amount) : saleStep}
+        </ol>
+      </section>
+      <section aria-labelledby="networks">
+        <h2 id="networks">Where it can be paid</h2>
+        <ul class="networks">
+          ${paymentRequired.accepts.map((terms) => networkItem(terms, subject))}
+        </ul>
+        <p>
+          <strong>Do not send money to a wallet by hand.</strong> Only a signed transfer that comes with the
+          request pays for it; what is sent otherwise buys nothing.
+        </p>
+      </section>
+      <section aria-labelledby="pay">
+        <h2 id="pay">How to pay</h2>
+        <h3>With an x402 client</h3>
+        <p>For example with <code>@x402/fetch</code>, which sees the price, signs and asks again:</p>
+        <pre tabindex="0"><code>${clientSnippet({
+          url: `${publicUrl}${target}`,
+          network: paymentRequired.accepts[0]?.network ?? '',
+        })}</code></pre>
+        ${tool === null ? null : mcpPart(tool, publicUrl)}
+      </section>
+      <footer>
+        <p><a href="${root}docs">Documentation</a> · <a href="${root}openapi.json">openapi.json</a></p>
+      </footer>`,
   });
 };
 
@@ -193,13 +189,7 @@ const requestList = ({ parameters }: PaywallSubject): Html | null =>
     ? null
     : html`<h3>Your request</h3>
         <dl>
-          ${parameters.map(
-            ([name, value]) =>
-              html`<div>
-                <dt><code>${name}</code></dt>
-                <dd><bdi>${value}</bdi></dd>
-              </div>`,
-          )}
+          ${parameters.map(([name, value]) => fact(html`<code>${name}</code>`, html`<bdi>${value}</bdi>`))}
         </dl>`;
 
 const networkItem = (
@@ -209,22 +199,9 @@ const networkItem = (
   html`<li>
     <h3>${labelOf(network)}</h3>
     <dl>
-      <div>
-        <dt>Network</dt>
-        <dd><code>${network}</code></dd>
-      </div>
-      <div>
-        <dt>Wallet</dt>
-        <dd>${shortened(payTo)}</dd>
-      </div>
-      <div>
-        <dt>Token</dt>
-        <dd>${shortened(asset)}</dd>
-      </div>
-      <div>
-        <dt>Amount</dt>
-        <dd><code>${amount}</code> of the token's smallest unit</dd>
-      </div>
+      ${fact('Network', html`<code>${network}</code>`)} ${fact('Wallet', shortened(payTo))}
+      ${fact('Token', shortened(asset))}
+      ${fact('Amount', html`<code>${amount}</code> of the token's smallest unit`)}
     </dl>
   </li>`;
 

@@ -55,10 +55,7 @@ export const findKey = read({
   read: firstOf(toFoundKey),
 });
 
-export interface WebhookSecrets {
-  current: string;
-  previous: { secret: string; until: number } | null;
-}
+export type WebhookSecrets = ReturnType<typeof toSecrets>;
 
 const secrets = columns({
   current: named('webhook_secret', text()),
@@ -66,7 +63,7 @@ const secrets = columns({
   until: named('webhook_previous_until', orNull(time())),
 });
 
-const toSecrets = (row: Record<string, never>): WebhookSecrets => {
+const toSecrets = (row: Record<string, never>) => {
   const { current, secret, until } = secrets.read(row);
   return { current, previous: secret === null || until === null ? null : { secret, until } };
 };

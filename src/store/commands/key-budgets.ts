@@ -6,20 +6,7 @@ import type { Job, NewJob } from './job-table.ts';
 import { countedKeys } from './key-table.ts';
 import { listCountedKeys } from './keys.ts';
 import { tellEvent } from './tell-event.ts';
-import { budgetsOf, periodEnd, periodNames, shortBudget, type Budget } from '../../rules/key-limits.ts';
-
-/** As `shortBudget`. Its answer holds while the account's row is locked. */
-export function* findShortBudget({
-  keyId,
-  hold,
-  now,
-}: {
-  keyId: string;
-  hold: Nano;
-  now: number;
-}): Steps<{ available: Nano; budget: Budget } | null> {
-  return shortBudget(yield* run(listCountedKeys, { keyId, time: now }), hold);
-}
+import { budgetsOf, periodEnd, periodNames } from '../../rules/key-limits.ts';
 
 interface Counted {
   job: Pick<NewJob, 'id' | 'keyId'>;

@@ -22,9 +22,10 @@ import { claimJob, findEarlier, type Claimed } from './earlier-job.ts';
 import { lockAccount } from './ledger-table.ts';
 import { newJobRecord, newJobs, type Job, type JobPayment, type NewJob } from './job-table.ts';
 import { countActiveJobs } from './jobs.ts';
-import { countHold, findShortBudget } from './key-budgets.ts';
+import { countHold } from './key-budgets.ts';
+import { listCountedKeys } from './keys.ts';
 import { pledgeHold } from './pledges.ts';
-import type { Budget } from '../../rules/key-limits.ts';
+import { shortBudget, type Budget } from '../../rules/key-limits.ts';
 import type { PaymentState } from '../../rules/payments.ts';
 
 export interface OpenJobInput {
@@ -259,7 +260,8 @@ function* openUnderLock(input: OpenJobInput, kind: EngineKind): Steps<OpenJobOut
   if (!isUsable) return { outcome: 'forbidden' };
   const active = activeLimit === null ? 0 : yield* run(countActiveJobs, job);
   if (activeLimit !== null && active >= activeLimit) return { outcome: 'too_many_active', active };
-  const short = job.isBudgeted ? yield* findShortBudget({ keyId: job.keyId, hold, now }) : null;
+  const counted = job.isBudgeted ? yield* run(listCountedKeys, { keyId: job.keyId, time: now }) : [];
+  const short = shortBudget(counted, hold);
   if (short !== null || available < hold) return { outcome: 'insufficient', available, ...short };
   // Last, so that a call that is refused anyway uses no confirmation up.
   if ((input.needsConfirmed ?? null) !== null && !(yield* run(takeConfirmation, input)))

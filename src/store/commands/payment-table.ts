@@ -25,7 +25,7 @@ const firstFields = {
   /** The process that works on it. After `leaseUntil` the payment is due for a check. */
   leaseOwner: orNull(text()),
   leaseUntil: orNull(time()),
-  /** The account whose balance it raises; null as long as that is not known, and for a payment that raises none. */
+  /** The account whose balance it raises, or whose wallet sent a key with it; null for none, and as long as it is not known. */
   accountId: orNull(text()),
   /** By how much; null: it buys an answer and raises no balance. */
   credit: orNull(int64()),

@@ -122,19 +122,7 @@ const moves = `select network, asset, settled_at / ${msPerDay} as day, 1 as is_p
 const sumOf = (what: string, isPayment: 0 | 1): string =>
   `cast(sum(case when is_payment = ${isPayment} then ${what} else 0 end) as bigint)`;
 
-/** Amounts in the asset's smallest unit. */
-export interface PaymentSum {
-  network: string;
-  asset: string;
-  /** UTC day of the settlement or refund, such as `2026-11-21`. */
-  day: string;
-  payments: number;
-  amount: bigint;
-  refunds: number;
-  refunded: bigint;
-}
-
-/** Sums settlements and refunds: one row per network, asset and UTC day, in this order. */
+/** Sums settlements and refunds, in the asset's smallest unit: one row per network, asset and UTC day, in this order. */
 export const sumPayments = read({
   isLong: true,
   text: `select network, asset, day, ${sumOf('1', 1)} as payments, ${sumOf('1', 0)} as refunds,
@@ -143,16 +131,19 @@ export const sumPayments = read({
     from (${moves}) as moves
     group by network, asset, day order by network, asset, day`,
   values: valuesOf<{ from: number; to: number }>('from', 'to'),
-  read: eachOf((row: Record<string, never>): PaymentSum => {
+  read: eachOf((row: Record<string, never>) => {
     const { day, amountHigh, amountLow, refundedHigh, refundedLow, ...sum } = sums.read(row);
     return {
       ...sum,
+      /** UTC day of the settlement or refund, such as `2026-11-21`. */
       day: new Date(day * msPerDay).toISOString().slice(0, 10),
       amount: amountHigh * part + amountLow,
       refunded: refundedHigh * part + refundedLow,
     };
   }),
 });
+
+export type PaymentSum = ReturnType<typeof sumPayments.read>[number];
 
 const offeredFields = { terms: text(), offeredAt: time() };
 export type OfferedTerms = RowOf<typeof offeredFields>;

@@ -41,12 +41,6 @@ const tags = columns({ tag: text(), ...sumFields });
 /** Sum of the jobs with the same tag and status. The tag of those without one is empty. */
 export type TagSum = ReturnType<typeof tags.read>;
 
-export interface UsageSums {
-  groups: UsageSum[];
-  keys: KeySum[];
-  tags: TagSum[];
-}
-
 const rowsBetween = (from: string, to: string): string => `
   select j.key_id, j.model, j.kind, j.status, coalesce(j.usage_tag, '') as tag, ${dayOf('j.created_at')} as day, 1 as jobs, h.captured as charged, h.refunded
   from jobs j join holds h on h.job_id = j.id
@@ -96,7 +90,7 @@ export const sumUsage = read({
     const { accountId, from, to, firstMidnight, lastMidnight } = toDays(span);
     return [accountId, from, to, firstMidnight, lastMidnight];
   },
-  read: (rows: (Record<string, never> & { part: string })[]): UsageSums => {
+  read: (rows: (Record<string, never> & { part: string })[]) => {
     const ofPart = (name: string) => rows.filter(({ part }) => part === name);
     return {
       groups: ofPart('group').map(groups.read),
@@ -105,6 +99,8 @@ export const sumUsage = read({
     };
   },
 });
+
+export type UsageSums = ReturnType<typeof sumUsage.read>;
 
 const modelFields = {
   model: text(),

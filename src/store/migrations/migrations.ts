@@ -10,17 +10,11 @@ export const migrations: Migrations = { '0001-schema': schema };
 /** The first migration of stores from before the first release, which no version upgrades. */
 const beforeRelease = '0001-initial';
 
-/** What is wrong with a store, and what to do; without capitals and full stops. */
-export interface ForeignSchema {
-  fact: string;
-  remedy: string;
-}
-
-/** Judges a store by its executed migrations. Returns null if this version knows all of them. */
-export const describeForeignSchema = (
-  executed: readonly string[],
-  known: Migrations = migrations,
-): ForeignSchema | null => {
+/**
+ * Judges a store by its executed migrations: says what is wrong with it, and what to do, without capitals and full stops.
+ * Returns null if this version knows all of them.
+ */
+export const describeForeignSchema = (executed: readonly string[], known: Migrations = migrations) => {
   if (executed.includes(beforeRelease))
     return {
       fact: 'a version of Causeway from before the first release made this store, and this version cannot read it',

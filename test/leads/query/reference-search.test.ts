@@ -45,7 +45,8 @@ describe('the reference search', () => {
 
   it('compares accented category names without case, and does not find them without their accents', () => {
     const cafe = createReferenceSearch([buildLead({ category: 'Cafe\u0301 & Straße' })]);
-    expect(cafe({ category: 'CAFÉ & STRASSE', limit: 1 })).toHaveLength(1);
+    for (const category of ['CAFÉ & STRASSE', 'CAFÉ & STRAẞE', 'café & straße'])
+      expect(cafe({ category, limit: 1 })).toHaveLength(1);
     expect(cafe({ category: 'cafe & straße', limit: 1 })).toHaveLength(0);
   });
 

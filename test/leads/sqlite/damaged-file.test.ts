@@ -1,10 +1,16 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Lead, LeadQuery } from '../../../src/leads/lead-source.ts';
-import { createSearch, isDamage, openToRead } from '../../../src/leads/sqlite/profiles-file.ts';
-import { readManifest } from '../../../src/leads/sqlite/profiles-folder.ts';
+import {
+  createSearch,
+  isDamage,
+  openToRead,
+  ProfilesDamagedError,
+} from '../../../src/leads/sqlite/profiles-file.ts';
+import { assertWhole, readManifest } from '../../../src/leads/sqlite/profiles-folder.ts';
 import { generateLeads } from '../../../src/leads/synthetic/generate-leads.ts';
 import { leadInputOf } from '../lead-input-of.ts';
 import { createSqliteProfiles, type SqliteProfiles } from './create-sqlite-profiles.ts';
@@ -73,5 +79,18 @@ describe('a damaged file of profiles', () => {
       writeFileSync(file, part);
       expect(ask(file)).toContain('damaged');
     }
+  });
+
+  it('is judged after a deletion that locks it, which nobody waits for', () => {
+    const manifest = { file: readManifest(made.folder)?.file ?? '' };
+    const file = join(made.folder, manifest.file);
+    const deletion = new DatabaseSync(file);
+    deletion.exec('BEGIN EXCLUSIVE; DROP TABLE people');
+    const startMs = performance.now();
+    assertWhole(made.folder, manifest);
+    expect(performance.now() - startMs).toBeLessThan(10_000);
+    deletion.exec('COMMIT');
+    deletion.close();
+    expect(() => assertWhole(made.folder, manifest)).toThrow(ProfilesDamagedError);
   });
 });

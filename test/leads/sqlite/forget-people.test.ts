@@ -204,4 +204,25 @@ describe('a person who asks to be forgotten', () => {
     expect(await made.exported()).toEqual(many.slice(3_000).sort(compareLeads));
     expect(await (await open()).remember(names)).toEqual({ restored: 3_000 });
   });
+
+  it('is erased by a sweep after a deletion of many that ended in the middle', async () => {
+    const stored = (): unknown[] => {
+      using database = new DatabaseSync(made.file());
+      return database.prepare('SELECT key FROM people').all();
+    };
+    await made.take(['first', 'last', 'other'].map((username) => buildLead({ username })));
+    const many = Array.from({ length: 500 }, (_, index) => `nobody${index}`);
+    inFile(
+      "CREATE TRIGGER no BEFORE DELETE ON people WHEN OLD.key = 'last' BEGIN SELECT RAISE(ABORT, 'no'); END",
+    );
+    const keeper = await open();
+    await expect(keeper.forget(['first', ...many, 'last'], { signal })).rejects.toThrow(
+      'Run the command again',
+    );
+    expect(stored()).toMatchObject([{ key: 'last' }, { key: 'other' }]);
+    inFile('DROP TRIGGER no');
+    await keeper.sweep();
+    expect(stored()).toMatchObject([{ key: 'other' }]);
+    expect(await made.stats()).toMatchObject({ profiles: 1 });
+  });
 });

@@ -2,16 +2,18 @@ import { execFile } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { DatabaseSync } from 'node:sqlite';
+import { StatementSync, type DatabaseSync } from 'node:sqlite';
 import { promisify } from 'node:util';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Lead } from '../../../src/leads/lead-source.ts';
 import {
   copyProfiles,
   createSearch,
   createWriter,
+  deletePeople,
   openToRead,
   openToWrite,
+  ProfilesDamagedError,
   scanLeads,
 } from '../../../src/leads/sqlite/profiles-file.ts';
 import { buildLead } from '../build-lead.ts';
@@ -63,6 +65,21 @@ describe('a copy of profiles', () => {
     await expect(promisify(execFile)(process.execPath, ['-e', lock, file])).rejects.toThrow('is locked');
   });
 
+  it('holds off no deletion, and has nobody who was deleted meanwhile', async () => {
+    createWriter(database, 1)(many);
+    const { signal } = new AbortController();
+    const steps = vi.spyOn(signal, 'throwIfAborted').mockImplementationOnce(() => {
+      using deletion = openToRead(file, { timeoutMs: 0 });
+      deletePeople(deletion, ['user7', 'user1999']);
+    });
+    await copyProfiles(file, to(), signal);
+    expect(steps.mock.calls.length).toBeGreaterThan(1);
+    using copy = openToRead(to(), { timeoutMs: 0 });
+    expect(idsIn(copy)).toEqual(idsIn(database));
+    expect(idsIn(copy)).toHaveLength(1_998);
+    copy.exec(`INSERT INTO words (words) VALUES ('integrity-check')`);
+  });
+
   it('ends with the reason of its signal', async () => {
     createWriter(database, 1)(many);
     await expect(copyProfiles(file, to(), AbortSignal.abort(new Error('no room')))).rejects.toThrow(
@@ -93,5 +110,40 @@ describe('profiles with equally many followers', () => {
     ]);
     for (const query of ['a', 'b', 'd', 'e'])
       expect(createSearch(database)({ query, limit: 9 })).toMatchObject([{ username: query }]);
+  });
+
+  it('are found once each behind a cursor that has more followers than anybody', () => {
+    const most = 2 ** 31 - 1;
+    createWriter(database, 1)(['a', 'b'].map((username) => buildLead({ username, followers: most })));
+    const after = { followers: most + 1, username: '0' };
+    expect(createSearch(database)({ after, limit: 9 }).map(({ username }) => username)).toEqual(['a', 'b']);
+  });
+});
+
+describe('a search', () => {
+  const named = ['a', 'b', 'c'].map((username, index) => buildLead({ username, followers: 9 - index }));
+
+  it('leaves out somebody who is deleted between its steps', () => {
+    createWriter(database, 1)(named);
+    using reader = openToRead(file, { timeoutMs: 0 });
+    const search = createSearch(reader);
+    const { all } = StatementSync.prototype;
+    let steps = 0;
+    vi.spyOn(StatementSync.prototype, 'all').mockImplementation(function step(
+      this: StatementSync,
+      ...values
+    ) {
+      const rows = all.apply(this, values);
+      steps += 1;
+      if (steps === 1) deletePeople(database, ['b']);
+      return rows;
+    });
+    expect(search({ limit: 9 }).map(({ username }) => username)).toEqual(['a', 'c']);
+  });
+
+  it('tells a profile that cannot be read as damage', () => {
+    createWriter(database, 1)(named);
+    database.exec(`UPDATE people SET lead = 'torn' WHERE key = 'b'`);
+    expect(() => createSearch(database)({ limit: 9 })).toThrow(ProfilesDamagedError);
   });
 });

@@ -66,6 +66,33 @@ describe('rows in which nothing matches', () => {
   });
 });
 
+describe('a short page of as many rows as were asked for', () => {
+  const parameters = { q: '{query}', most: '{max_followers}', size: '{limit}' };
+  const answerOf = (all: readonly object[]): void =>
+    service.answer(({ url }) => ({
+      kind: 'json',
+      value: all.slice(0, Number(url.searchParams.get('size'))),
+    }));
+
+  it('is not taken for the last one where the service is not told of the page before', async () => {
+    const equal = Array.from({ length: 60 }, (_, place) =>
+      buildLead({ username: `u${10 + place}`, followers: 5 }),
+    );
+    const page = (settings: object) =>
+      search(open({ parameters: { ...parameters, ...settings } }), {
+        limit: 30,
+        maxFollowers: 5,
+        after: { followers: 5, username: 'u39' },
+      });
+    answerOf(equal);
+    expect(await failureOf(page({}))).toBeInstanceOf(InconclusiveError);
+    answerOf(equal.slice(0, 49));
+    expect(await page({})).toHaveLength(19);
+    answerOf(equal.slice(30, 49));
+    expect(await page({ behind: '{after}' })).toHaveLength(19);
+  });
+});
+
 const badStatuses = [204, 302, 400, 401, 402, 403, 404, 408, 429, 500, 503];
 const badAnswers: [string, StubAnswer][] = [
   ...badStatuses.map((status): [string, StubAnswer] => [

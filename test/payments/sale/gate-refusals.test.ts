@@ -141,6 +141,7 @@ describe('a proof that does not pay these terms', () => {
       payload.signature = `0x${'11'.repeat(65)}`;
     });
     expect(await codeOf(gate.sellAnswer(sale.request(guessed)))).toBe('payment_conflict');
+    await expect(gate.sellAnswer(sale.request(guessed))).rejects.toThrow(/^The nonce of this payment/);
   });
 });
 

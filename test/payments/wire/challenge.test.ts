@@ -11,6 +11,7 @@ import {
 } from '../../../src/payments/chains/core/wire.ts';
 import {
   createChallengeRegistry,
+  supportedKinds,
   type ChallengeRegistry,
   type PaymentMethod,
 } from '../../../src/payments/wire/challenge.ts';
@@ -128,6 +129,18 @@ describe('a challenge', () => {
       'insufficient_funds',
     ]);
     expect(book.challenge({ price, resource }).body.error).toBe('Payment required');
+  });
+
+  it('lists each scheme that is settled in this process', () => {
+    const method = methodOn('eip155:8453', () => ({ extra: {}, upto: { facilitatorAddress: '0xF' } }));
+    const own = { ...method, facilitator: { ...method.facilitator, name: 'local' } };
+    const { kinds } = JSON.parse(supportedKinds([own]) ?? '');
+    expect(kinds).toContainEqual({
+      x402Version: 2,
+      scheme: 'upto',
+      network: 'eip155:8453',
+      extra: { facilitatorAddress: '0xF' },
+    });
   });
 
   it('offers Solana only once its fee payer is known, and nothing that is not supported', () => {
@@ -341,7 +354,7 @@ describe('a gate that has only made terms', () => {
       const loaded = [];
       registerHooks({ load: (url, context, next) => { loaded.push(url); return next(url, context); } });
       const { createX402Gate } = await import(${JSON.stringify(gate)});
-      const sale = { name: 'sold', descriptions: { real: 'Sold', sandbox: 'Sold' }, tags: [], method: 'GET', path: '/sold', inputSchema: {} };
+      const sale = { name: 'sold', descriptions: { real: 'Sold', sandbox: 'Sold' }, tags: [], method: 'GET', path: '/sold', inputSchemas: { rest: {}, mcp: {} } };
       const log = { child: () => log };
       const local = (network, payTo, privateKey) =>
         ({ network, payTo, facilitator: { kind: 'local', rpcUrl: 'http://127.0.0.1:1', privateKey } });

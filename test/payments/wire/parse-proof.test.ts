@@ -148,6 +148,13 @@ describe('a proof', () => {
     expect(refusal({ xPayment: encodeBase64Json(proof) })).toMatch(/^The payment proof cannot be read: /);
   });
 
+  it('is refused in plain words where a part is missing', () => {
+    expect(refusal({ meta: { ...v2, payload: undefined } })).not.toMatch(/Invalid|expected/);
+    expect(refusal({ meta: { ...v2, accepted: { ...accepted, payTo: 7 } } })).toBe(
+      'The payment proof cannot be read: accepted.payTo: is missing or has a wrong form.',
+    );
+  });
+
   it('never makes the reader fail, whatever it is', () => {
     const anything = fc.oneof(
       fc.anything(),

@@ -65,7 +65,7 @@ describe('a facilitator that catalogues', () => {
       resourceUrl: 'https://leads.example/mcp',
       toolName: 'search_leads',
       discoveryInfo: {
-        input: { type: 'mcp', transport: 'streamable-http', inputSchema: sale.inputSchema },
+        input: { type: 'mcp', transport: 'streamable-http', inputSchema: sale.inputSchemas.mcp },
         output: { type: 'json', example: sale.outputExample },
       },
     });

@@ -217,6 +217,39 @@ describe('an answer', () => {
     expect(events.filter(({ type }) => type === 'usage')).toHaveLength(1);
   });
 
+  it('is the choice of index 0 where an upstream sends several unasked, as a stream and in one piece', async () => {
+    const both = (first: object, second: object) =>
+      JSON.stringify({
+        choices: [
+          { index: 1, ...second },
+          { index: 0, ...first },
+        ],
+      });
+    const piece = (index: number, content: string, finish_reason: string | null = null) =>
+      JSON.stringify({ choices: [{ index, delta: { content }, finish_reason }] });
+    const stream = [
+      piece(1, 'Good '),
+      piece(0, 'Hel'),
+      piece(1, 'day', 'length'),
+      both({ delta: { content: 'lo' } }, { delta: { content: '.' } }),
+      piece(0, '', 'stop'),
+    ];
+    const whole = both(
+      { message: { content: 'Hello' }, finish_reason: 'stop' },
+      { message: { content: 'Good day.' }, finish_reason: 'length' },
+    );
+    const text = createText();
+    await told(text, { ...request, isWhole: true });
+    used.stub.script(
+      { kind: 'raw', chunks: stream.map((chunk) => `data: ${chunk}\n\n`) },
+      { kind: 'raw', headers: { 'content-type': 'application/json' }, chunks: [whole] },
+    );
+    for (const isWhole of [false, true]) {
+      const events = await told(text, { ...request, isWhole });
+      expect([contentOf(events), finishOf(events)]).toEqual(['Hello', 'stop']);
+    }
+  });
+
   /** The events of an answer whose pieces of calls are these, one in a chunk. */
   const askForCalls = async (...pieces: [number | undefined, string, string?, string?][]) => {
     const chunks = pieces.map(([index, text, id, name]) => {

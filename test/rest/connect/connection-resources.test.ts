@@ -144,6 +144,56 @@ describe.skipIf(database === null)('an assistant whose name has control characte
   });
 });
 
+describe('the addresses of the authorization server', () => {
+  const ask = (method: string, path: string, headers = {}): Promise<Response> =>
+    fetch(gateway.url + path, { method, headers, redirect: 'manual' });
+
+  it.each([
+    ['PUT', '/oauth/calls/abc', 'GET, HEAD, POST'],
+    ['DELETE', '/authorize', 'GET, HEAD, POST'],
+    ['POST', '/oauth/authorize/abc', 'GET, HEAD'],
+    ['POST', '/.well-known/oauth-protected-resource/mcp/account', 'GET, HEAD'],
+    ['PUT', '/.well-known/oauth-authorization-server/oauth', 'GET, HEAD'],
+    ['GET', '/oauth/token', 'POST'],
+    ['GET', '/register', 'POST'],
+  ])('refuse %s at %s, and tell what they take', async (method, path, allow) => {
+    const answer = await ask(method, path);
+    expect([answer.status, answer.headers.get('allow')]).toEqual([405, allow]);
+    expect(answer.headers.get('x-request-id')).toMatch(/^req_/);
+    expect(await answer.json()).toMatchObject({ error: { code: 'method_not_allowed' } });
+  });
+
+  it.each(['/oauth/none', '/oauth/.well-known/none', '/oauth/authorize/a/b'])(
+    'are not %s, where there is nothing',
+    async (path) => {
+      const answer = await ask('GET', path);
+      expect([answer.status, await answer.json()]).toMatchObject([404, { error: { code: 'not_found' } }]);
+      expect(answer.headers.get('x-request-id')).toMatch(/^req_/);
+    },
+  );
+
+  it.each(['/oauth/register', '/register', '/oauth/token', '/oauth/revoke', '/oauth/jwks'])(
+    'let programs in web pages of any origin call %s',
+    async (path) => {
+      const origin = { origin: 'https://assistant.example' };
+      const asked = await ask('OPTIONS', path, { ...origin, 'access-control-request-method': 'POST' });
+      expect(asked.status).toBe(204);
+      expect(asked.headers.get('access-control-allow-headers')).toBe('authorization, *');
+      expect(asked.headers.get('access-control-allow-methods')).toBe(
+        path.endsWith('jwks') ? 'GET, HEAD' : 'POST',
+      );
+      const answered = await ask(path.endsWith('jwks') ? 'GET' : 'POST', path, origin);
+      expect(['*', origin.origin]).toContain(answered.headers.get('access-control-allow-origin'));
+    },
+  );
+
+  it('let programs in web pages of any origin read the metadata', async () => {
+    const path = '/.well-known/oauth-protected-resource/mcp/account';
+    expect((await ask('OPTIONS', path)).headers.get('access-control-allow-headers')).toBe('authorization, *');
+    expect((await ask('GET', path)).headers.get('access-control-allow-origin')).toBe('*');
+  });
+});
+
 describe('what the library could do beside what assistants need', () => {
   it('is not told by the metadata', async () => {
     const metadata = await gateway.call('/.well-known/oauth-authorization-server/oauth', { apiKey: null });

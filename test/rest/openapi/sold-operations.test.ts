@@ -10,7 +10,11 @@ interface Described {
 
 const { search } = readConfig({}, null);
 const { paths } = createOpenApi({
-  operations: createOperations({ ...search, isOn: true }, { takesVideoWebhooks: false }, { isOn: true }),
+  operations: createOperations(
+    { ...search, isOn: true, fromBalance: true },
+    { takesVideoWebhooks: false },
+    { isOn: true },
+  ),
   publicUrl: 'https://gateway.example.com',
   title: 'Causeway',
   protocols: ['x402'],
@@ -25,4 +29,9 @@ it('a sign-in needs no API key, and does not refuse one that is wrong', () => {
 
 it('a search that is late says when to try again', () => {
   expect(Object.keys(paths['/v1/search']?.['get']?.responses['502']?.headers ?? {})).toContain('Retry-After');
+});
+
+it('a search that is paid from the balance says what it was charged', () => {
+  const { headers = {} } = paths['/v1/search']?.['get']?.responses['200'] ?? {};
+  expect(Object.keys(headers).join(' ').toLowerCase()).toMatch(/-charge-usd.*-balance-usd/);
 });

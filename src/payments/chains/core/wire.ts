@@ -101,3 +101,12 @@ export const decodeBase64Json = (text: string): unknown => {
   const bytes = Buffer.from(text, 'base64');
   return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
 };
+
+/** Decodes base64 of JSON as `decodeBase64Json`; undefined for any other text, and for what is no text. */
+export const parseBase64Json = (text: unknown): unknown => {
+  try {
+    return typeof text === 'string' ? decodeBase64Json(text) : undefined;
+  } catch {
+    return undefined;
+  }
+};

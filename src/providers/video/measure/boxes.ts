@@ -75,23 +75,11 @@ const boxesIn = function* (body: Buffer): Generator<Box, void, undefined> {
   }
 };
 
-/** The boxes in a body that were asked for. */
-export interface Children {
-  /** Throws DoubtfulFilm when there is none. */
-  get(name: string): Buffer;
-  find(name: string): Buffer | null;
-  all(name: string): Buffer[];
-}
-
 /**
  * Reads the boxes of these names in a body. Throws DoubtfulFilm when boxes do not fit, when a box that is not in
  * `repeated` comes twice, and when another box is, or may contain, one that tells when samples play.
  */
-export const readChildren = (
-  body: Buffer,
-  names: readonly string[],
-  repeated: readonly string[] = [],
-): Children => {
+export const readChildren = (body: Buffer, names: readonly string[], repeated: readonly string[] = []) => {
   const found = new Map<string, Buffer[]>();
   for (const box of boxesIn(body)) {
     const { name } = box;
@@ -104,12 +92,13 @@ export const readChildren = (
   const find = (name: string): Buffer | null => found.get(name)?.[0] ?? null;
   return {
     find,
-    get: (name) => {
+    /** Throws DoubtfulFilm when there is none. */
+    get: (name: string): Buffer => {
       const box = find(name);
       if (box === null) throw new DoubtfulFilm(`there is no ${name}`);
       return box;
     },
-    all: (name) => found.get(name) ?? [],
+    all: (name: string): Buffer[] => found.get(name) ?? [],
   };
 };
 
