@@ -60,6 +60,7 @@ it('the manifest has an item for each of them, at the price that its terms ask f
     'find',
     'list',
     'look',
+    'strict',
     'tell',
     'work',
   ]);

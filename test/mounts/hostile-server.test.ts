@@ -119,13 +119,10 @@ describe('a server that means harm', () => {
     expect(await textOf(answer)).toBe('The server of this tool answered in a wrong form.');
   });
 
-  it.each([
-    ['that its tool promises', { n: 1 }],
-    ['that takes too long to compare with that', { slow: `${'a'.repeat(60)}b` }],
-  ])('is paid for the structured content %s', async (_what, structuredContent) => {
-    const answer = await call('promise', { body: { arguments: { answer: structuredContent } } });
+  it('is paid for the structured content that its tool promises', async () => {
+    const answer = await call('promise', { body: { arguments: { answer: { n: 1 } } } });
     expect(charge(answer)).toBe('1.00');
-    expect(await answer.json()).toMatchObject({ structuredContent });
+    expect(await answer.json()).toMatchObject({ structuredContent: { n: 1 } });
   });
 
   it.each([
@@ -141,6 +138,14 @@ describe('a server that means harm', () => {
       ...(does === 'keeps' ? { structuredContent } : {}),
       isError: true,
     });
+  });
+
+  it('is no more compared with what its tool promises once that has taken too long', async () => {
+    for (const structuredContent of [{ slow: `${'a'.repeat(60)}b` }, { n: 'no number' }]) {
+      const answer = await call('promise', { body: { arguments: { answer: structuredContent } } });
+      expect(charge(answer)).toBe('1.00');
+      expect(await answer.json()).toMatchObject({ structuredContent });
+    }
   });
 
   it('is sent arguments of two MiB, and longer ones are refused before a call is made of them', async () => {

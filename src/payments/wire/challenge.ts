@@ -165,9 +165,9 @@ export const supportedKinds = (methods: readonly PaymentMethod[]): string | null
     if (supported === null || supported === 'unsupported') return [];
     const { extra, upto } = supported;
     return [
-      ...(upto === undefined ? [] : [{ x402Version: 2, scheme: 'upto', network: network.id, extra: upto }]),
       { x402Version: 2, scheme: 'exact', network: network.id, extra },
       ...(suitsV1(method) ? [{ x402Version: 1, scheme: 'exact', network: network.v1Name, extra }] : []),
+      ...(upto === undefined ? [] : [{ x402Version: 2, scheme: 'upto', network: network.id, extra: upto }]),
     ];
   });
   return locals.length === 0 ? null : JSON.stringify({ kinds, extensions: [], signers: {} });
