@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Store } from '../../src/store/store.ts';
 import {
   addAccount,
@@ -149,6 +149,15 @@ describe.each(testEngines())('jobs on $kind', ({ create }) => {
       expect(await store.getJob({ id: mine, accountId })).toMatchObject({ leaseUntil: start + 99_000 });
       expect(await store.getJob({ id: theirs, accountId })).toMatchObject({ leaseUntil: start + 30_000 });
       expect(await store.renewLeases({ owner: worker, ids: [], leaseUntil: start })).toEqual([]);
+    });
+
+    it('extends leases by the clock of the database, as far as a ping tells it', async () => {
+      const id = await openJob(store, opening(runningJob(await addAccount(store))));
+      const { now } = Date;
+      const behind = vi.spyOn(Date, 'now').mockImplementation(() => now() - 40_000);
+      const leaseUntil = start - (await store.ping());
+      behind.mockRestore();
+      expect(await store.renewLeases({ owner: worker, ids: [id], leaseUntil })).toEqual([id]);
     });
 
     it('queues running jobs again that their owner releases, if they have attempts left', async () => {

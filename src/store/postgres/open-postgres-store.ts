@@ -29,7 +29,8 @@ export interface PostgresStoreOptions {
   onGroup?: OnGroup;
 }
 
-const clockText = 'select cast(extract(epoch from clock_timestamp()) * 1000 as double precision) as now';
+const clockText =
+  'select cast(floor(extract(epoch from clock_timestamp()) * 1000) as double precision) as now';
 
 /** Writes a row that is no account's lease. A read would also succeed on a standby, or where nothing can be written. */
 const probeText = `insert into sender_turns (sender, owner, until) values ('', '', 0)
