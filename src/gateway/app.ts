@@ -1,5 +1,4 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
 import { randomUUID } from 'node:crypto';
 import {
   createAuthenticate,
@@ -17,8 +16,7 @@ import { refuseConnect, refuseUnreadable } from '../rest/refuse-unreadable.ts';
 import { toProviderPath } from '../rest/connect/provider-path.ts';
 import { createRestRoutes, type RequestContext } from '../rest/rest-routes.ts';
 import { serveStripe } from '../rest/stripe-webhook.ts';
-import { stalledReaderMs } from '../rest/write-events.ts';
-import { writeError } from '../kit/write-answer.ts';
+import { inTurn, writeError } from '../kit/write-answer.ts';
 import type { GatewayServices } from './services.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 
@@ -101,29 +99,6 @@ export const createApp = (services: GatewayServices): App => {
     server,
     refuseNew: () => refusing.abort(),
   };
-};
-
-/** Has the requests of a connection answered one after the other. One may wait for its turn; a second ends the connection. */
-const inTurn = <Serve>(
-  answer: (request: IncomingMessage, response: ServerResponse, serve: Serve) => void,
-) => {
-  const waiting = new WeakSet<Socket>();
-  const begin: typeof answer = (request, response, serve) => {
-    const { socket } = request;
-    if (response.socket !== null) {
-      // Node keeps an answer in memory until the client takes it.
-      response.once('prefinish', () => socket.setTimeout(stalledReaderMs));
-      return answer(request, response, serve);
-    }
-    if (waiting.has(socket)) return void socket.destroy();
-    waiting.add(socket);
-    response.once('socket', () => {
-      waiting.delete(socket);
-      socket.setTimeout(0);
-      begin(request, response, serve);
-    });
-  };
-  return begin;
 };
 
 const serveUnwatched: Telemetry['observeRequest'] = (_exchange, serve) => serve();

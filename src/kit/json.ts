@@ -173,9 +173,9 @@ export const jsonExcess = (value: unknown): string | null => {
   return null;
 };
 
-export const refuseExcess = (excess: string | null): void => {
-  if (excess !== null) throw new AppError('payload_too_large', `The request has ${excess}. Send less.`);
-};
+/** Makes the refusal of a request with an excess. */
+export const tooMuch = (excess: string): AppError =>
+  new AppError('payload_too_large', `The request has ${excess}. Send less.`);
 
 /** JSON up to this size is parsed fast, whatever is in it. */
 const shortBytes = 64 * 1024;

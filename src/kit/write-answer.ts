@@ -1,4 +1,5 @@
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { toJsonText } from './json.ts';
 import { type AppError, toAppError } from './errors.ts';
 import type { Log } from './log.ts';
@@ -12,6 +13,36 @@ export const keepFrozen = <Made>() => {
     kept.set(body, made);
     return made;
   };
+};
+
+/** A reader that takes nothing for so long is cut off; its job goes on. */
+export const stalledReaderMs = 60_000;
+
+/** Has the requests of a connection answered one after the other. One may wait for its turn; a second ends the connection. */
+export const inTurn = <Serve>(
+  answer: (request: IncomingMessage, response: ServerResponse, serve: Serve) => void,
+) => {
+  const waiting = new WeakSet<Socket>();
+  const begin: typeof answer = (request, response, serve) => {
+    const { socket } = request;
+    if (response.socket !== null) {
+      // Node keeps an answer in memory until the client takes it.
+      response.once('prefinish', () => socket.setTimeout(stalledReaderMs));
+      return answer(request, response, serve);
+    }
+    if (waiting.has(socket)) {
+      // The two before it are answered.
+      socket.pause();
+      return void response.once('socket', () => socket.destroy());
+    }
+    waiting.add(socket);
+    response.once('socket', () => {
+      waiting.delete(socket);
+      socket.setTimeout(0);
+      begin(request, response, serve);
+    });
+  };
+  return begin;
 };
 
 const keptText = keepFrozen<string>();

@@ -49,6 +49,11 @@ export interface RateLeft {
   msLeft: number;
 }
 
+/** Notes for a call what is left of a limit that counted it. Of several, the one with the fewest calls left is told. */
+export const noteRate = ({ rate }: { rate?: { left?: RateLeft } }, left: RateLeft): void => {
+  if (rate !== undefined && !(rate.left && rate.left.remaining <= left.remaining)) rate.left = left;
+};
+
 export const rateHeaderTexts = {
   'X-RateLimit-Limit-Requests': 'The calls that may be made in a minute.',
   'X-RateLimit-Remaining-Requests': 'The calls that are left of them.',

@@ -102,24 +102,25 @@ export interface WatchSenderOptions {
 const maxPeriods = 8;
 
 /**
- * Cuts off a sender who sends nothing of a body in the first period, or in a later one less than `leastBytes` or than an
- * eighth of the announced length, as memory is reserved for all of that. Without a length this is `maxBytes`. The watch ends
+ * Cuts off a sender who sends nothing of a body in the first period, in a later one less than `leastBytes` or than an
+ * eighth of the announced length, or for longer than nine periods, as memory is reserved for all of the body. The watch ends
  * with the body; the returned function ends it before.
  */
 export const watchSender = (
   request: IncomingMessage,
-  maxBytes: number,
   { periodMs = 20_000, leastBytes = 64 * 1024 }: WatchSenderOptions = {},
 ): (() => void) => {
   if (request.destroyed || request.complete) return () => undefined;
   const { socket } = request;
   let seen = socket.bytesRead;
   let needed = 1;
+  let periods = 0;
   const look = (): void => {
     if (request.destroyed || request.complete) return end();
-    if (socket.bytesRead - seen < needed) request.destroy();
+    periods += 1;
+    if (socket.bytesRead - seen < needed || periods > maxPeriods) request.destroy();
     seen = socket.bytesRead;
-    needed = Math.max(leastBytes, Number(request.headers['content-length'] ?? maxBytes) / maxPeriods);
+    needed = Math.max(leastBytes, Number(request.headers['content-length'] ?? 0) / maxPeriods);
   };
   const timer = setInterval(look, periodMs);
   const end = (): void => {

@@ -178,10 +178,11 @@ const createCall = (
   return async (params: CallToolRequestParams, context: ToolCallContext, identity: McpIdentity) => {
     const { name, arguments: input = {} } = params;
     const known = Object.keys(
-      catalogueTools.find((tool) => tool.name === name)?.inputSchema.properties ?? input,
+      catalogueTools.find((tool) => tool.name === name)?.inputSchema.properties ?? {},
     );
     const unknown = Object.keys(input).find((argument) => !known.includes(argument));
-    if (unknown !== undefined) return refuse(unknown.slice(0, 128), notAField(unknown, known));
+    if (known.length > 0 && unknown !== undefined)
+      return refuse(unknown.slice(0, 128), notAField(unknown, known));
     if (name === 'search_tools')
       return (
         searchTools((await find(identity)).tools, input['query']) ??

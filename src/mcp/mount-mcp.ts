@@ -10,7 +10,7 @@ import {
 import { bearerKey } from '../accounts/authenticate.ts';
 import { connectionResources, mainResource, metadataStart } from '../accounts/connection-resources.ts';
 import { AppError, messages } from '../kit/errors.ts';
-import { bytesExcess, refuseExcess } from '../kit/json.ts';
+import { bytesExcess, tooMuch } from '../kit/json.ts';
 import { bodyCost, maxBodyOf, smallBodyBytes, textJobShare } from '../limits/memory-budget.ts';
 import { createRequestMemory, watchSender, type WatchSenderOptions } from '../limits/request-memory.ts';
 import { type RequestNote, watchClient } from '../kit/log-request.ts';
@@ -182,9 +182,10 @@ const createReadWhole =
   async (request: IncomingMessage, maxBytes: number): Promise<Buffer | null> => {
     const small = takeSmallBody(request, maxBytes);
     if (small !== null) return small;
-    watchSender(request, maxBytes, sender);
+    watchSender(request, sender);
     const body = await readBody(request, maxBytes);
-    if (body !== null) refuseExcess(bytesExcess(body));
+    const excess = body === null ? null : bytesExcess(body);
+    if (excess !== null) throw tooMuch(excess);
     return body;
   };
 

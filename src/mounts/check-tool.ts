@@ -1,5 +1,6 @@
 import { Script, createContext } from 'node:vm';
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import { sha256 } from '../kit/ids.ts';
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from '../kit/json.ts';
 import type { MountConfig } from './mount-settings.ts';
@@ -142,20 +143,21 @@ const isBroken = ({ inputSchema, outputSchema = inputSchema }: ToolDefinition): 
   }
 };
 
-/** Throws if the schema is not valid. */
-const compile = ({ $schema: _dialect, $id: _name, ...schema }: JsonObject): ValidateFunction => {
-  const ajv = (compiler ??= new Ajv({
-    strict: false,
-    validateFormats: false,
-    logger: false,
-    // Otherwise a schema grows with each of its references, so that a short one takes all memory.
-    inlineRefs: false,
-    // Otherwise its code nests as deep as a list has members, and whether that is too deep depends on the caller.
-    allErrors: true,
-    code: { optimize: false },
-  }));
+/** Throws if the schema is not valid. A schema that names no dialect may be of the last draft, or of one before. */
+const compile = ({ $schema: dialect, $id: _name, ...schema }: JsonObject): ValidateFunction => {
+  compilers ??= { last: new Ajv2020(compilerOptions), earlier: new Ajv(compilerOptions) };
+  const { last, earlier } = compilers;
   compiled += 1;
-  if (compiled % maxCompiled === 0) compiler = null;
+  if (compiled % maxCompiled === 0) compilers = null;
+  if (typeof dialect === 'string' && /draft-0\d/.test(dialect)) return compileBy(earlier, schema);
+  try {
+    return compileBy(last, schema);
+  } catch {
+    return compileBy(earlier, schema);
+  }
+};
+
+const compileBy = (ajv: Ajv | Ajv2020, schema: JsonObject): ValidateFunction => {
   try {
     return ajv.compile(schema);
   } finally {
@@ -163,8 +165,19 @@ const compile = ({ $schema: _dialect, $id: _name, ...schema }: JsonObject): Vali
   }
 };
 
+const compilerOptions = {
+  strict: false,
+  validateFormats: false,
+  logger: false,
+  // Otherwise a schema grows with each of its references, so that a short one takes all memory.
+  inlineRefs: false,
+  // Otherwise its code nests as deep as a list has members, and whether that is too deep depends on the caller.
+  allErrors: true,
+  code: { optimize: false },
+} as const;
+
 let compiled = 0;
-let compiler: Ajv | null = null;
+let compilers: { last: Ajv2020; earlier: Ajv } | null = null;
 
 /** Null: the schema takes too long. */
 const validators = new WeakMap<JsonObject, ValidateFunction | null>();

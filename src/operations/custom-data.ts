@@ -21,7 +21,9 @@ export const customData = z
   .custom<JsonObject>(isJsonObject, 'must be a JSON object')
   .superRefine((data, { addIssue }) => {
     if (!isJsonObject(data)) return;
-    if (Buffer.byteLength(JSON.stringify(data)) > maxBytes || Buffer.byteLength(textOf(data)) > maxTextBytes)
+    const sent = Buffer.byteLength(textOf(data));
+    // The compact text of a number such as 1e20 is longer.
+    if (sent > maxTextBytes || (sent > maxBytes && Buffer.byteLength(JSON.stringify(data)) > maxBytes))
       addIssue({
         code: 'custom',
         message: `must be at most ${maxBytes} bytes as compact JSON, and ${maxTextBytes} as sent`,

@@ -8,7 +8,6 @@ import { isMadeUp, isOnSale, type PaidSale } from './sale-rules.ts';
 import type { Quote } from './sale.ts';
 import type { Caller } from '../accounts/authenticate.ts';
 import { addressBucket } from '../limits/address-limiter.ts';
-import type { RateLeft } from '../limits/minute-limit.ts';
 
 /** Counts a call without a key against the limit of its address. */
 export const countCall = async (
@@ -18,12 +17,8 @@ export const countCall = async (
 ): Promise<void> => {
   const limiter = addressLimiters.get(name);
   if (limiter === undefined) throw new Error(`${name} is sold by x402 without a limit of calls`);
-  noteRate(call, await limiter.consume(call.clientAddress));
-};
-
-/** Notes what is left of a limit that counted the call. Of several, the one with the fewest calls left is told. */
-export const noteRate = ({ rate }: Pick<Call, 'rate'>, left: RateLeft): void => {
-  if (rate !== undefined && !(rate.left && rate.left.remaining <= left.remaining)) rate.left = left;
+  const left = await limiter.consume(call.clientAddress);
+  if (call.rate !== undefined) call.rate.left ??= left;
 };
 
 /** A call that is about to be paid. */

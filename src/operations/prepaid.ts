@@ -9,13 +9,12 @@ import { accountLimits } from '../accounts/catalog/catalog.ts';
 import { newId, sha256 } from '../kit/ids.ts';
 import { isTerminal } from '../jobs/public-job.ts';
 import { canonicalJson } from '../kit/json.ts';
-import type { RateLeft } from '../limits/minute-limit.ts';
+import { noteRate, type RateLeft } from '../limits/minute-limit.ts';
 import { parsedShare } from '../limits/memory-budget.ts';
 import type { Answer } from './answer.ts';
 import { askPerson } from './ask-person.ts';
 import type { AccountCall, Call, Idempotency, OpenedJob, Services } from './call.ts';
 import type { Operation } from './definition.ts';
-import { noteRate } from './paid-call.ts';
 import type { PrepaidSale } from './sale.ts';
 import type { Caller } from '../accounts/authenticate.ts';
 

@@ -1,11 +1,11 @@
 import type { LiveJob } from '../jobs/job-runner.ts';
 import { AppError } from '../kit/errors.ts';
+import { noteRate } from '../limits/minute-limit.ts';
 import { paymentInProgress } from '../payments/sale/answers.ts';
 import { hasProof } from '../payments/sale/gate.ts';
 import type { Answer } from './answer.ts';
 import type { AccountCall, Call, Services } from './call.ts';
 import { openPaidAnswer, refusalOf, type MadeAnswer } from './prepaid-answer.ts';
-import { noteRate } from './paid-call.ts';
 import { admit, answerEarlier, idempotencyOf, runPrepaid, type PrepaidOrder } from './prepaid.ts';
 import { answerFree, isMadeUp, isOnSale } from './sale-rules.ts';
 import type { BalanceAnswerSale } from './sale.ts';

@@ -1,4 +1,4 @@
-import { isJsonObject, jsonExcess, refuseExcess, type JsonObject } from '../kit/json.ts';
+import { isJsonObject, jsonExcess, tooMuch, type JsonObject } from '../kit/json.ts';
 import { AppError, type ValidationIssue } from '../kit/errors.ts';
 import { nearestName, sanitizeLine } from '../kit/text.ts';
 import type { Call } from './call.ts';
@@ -6,7 +6,7 @@ import { takesBody, type DescribedOperation } from './definition.ts';
 import { isSold, rulesOf } from './sale-rules.ts';
 import { z } from 'zod';
 
-const maxIssues = 20;
+export const maxIssues = 20;
 /** The most edits between an unknown field and the known one that is suggested. */
 const maxEdits = 2;
 /** The most unknown fields of a request that are compared. To compare more would hold up other calls. */
@@ -31,7 +31,8 @@ export const validate = <Input>(
   raw: unknown,
   transport: Call['transport'] = 'rest',
 ): Input => {
-  refuseExcess(jsonExcess(raw));
+  const excess = jsonExcess(raw);
+  if (excess !== null) throw tooMuch(excess);
   const { input, toolInput = input } = operation;
   const parsed =
     transport === 'mcp'
@@ -83,49 +84,48 @@ const unknownFields = (
   if (!(input instanceof z.ZodObject && isJsonObject(raw) && (refusesAll || refusesSlips(operation))))
     return [];
   const known = Object.keys(input.shape);
-  const { isPrepaid } = rulesOf(sale);
-  if (transport === 'mcp' && isPrepaid) known.push('idempotency_key');
+  if (transport === 'mcp' && rulesOf(sale).isPrepaid) known.push('idempotency_key');
   const inQuery = transport === 'rest' && takesBody(rest) ? rest.query : [];
   return [
-    ...unknownMembers(raw, { known, otherNames, isPrepaid, refusesAll, most: maxCompared, inQuery }),
-    ...(refusesSlips(operation) ? droppedMembers(raw, taken, refusesAll) : []),
+    ...unknownMembers(raw, { known, otherNames, refusesAll, most: maxCompared, inQuery }),
+    ...(refusesSlips(operation) ? droppedMembers(raw, taken) : []),
   ];
 };
 
-/** Finds those within the fields of a request that a schema took: it kept the members that it knows, and their defaults. */
-const droppedMembers = (raw: unknown, taken: unknown, refusesAll: boolean): FieldIssue[] => {
+/** Finds slips within the fields of a request that a schema took: it kept the members that it knows, and their defaults. */
+const droppedMembers = (raw: unknown, taken: unknown): FieldIssue[] => {
   if (typeof raw !== 'object' || typeof taken !== 'object' || raw === taken) return [];
   return Object.entries(taken ?? {}).flatMap(([name, kept]) => {
     const sent: unknown = Reflect.get(raw ?? {}, name);
-    const rules = { known: Object.keys(Object(kept)), refusesAll, most: maxIssues };
-    const own = isJsonObject(sent) && isJsonObject(kept) ? unknownMembers(sent, rules) : [];
+    const rules = { refusesAll: false, most: maxIssues, edits: 1 };
+    const own =
+      isJsonObject(sent) && isJsonObject(kept)
+        ? unknownMembers(sent, { known: Object.keys(kept), ...rules })
+        : [];
     const key = Array.isArray(taken) ? Number(name) : name;
-    const found = [...own, ...droppedMembers(sent, kept, refusesAll)];
+    const found = [...own, ...droppedMembers(sent, kept)];
     return found.map(({ path, ...issue }) => ({ path: [key, ...path], ...issue }));
   });
 };
 
 interface Comparison extends Pick<Validated, 'otherNames'> {
   known: readonly string[];
-  isPrepaid?: boolean;
   refusesAll: boolean;
   most: number;
+  edits?: number;
   inQuery?: readonly string[];
 }
 
 const unknownMembers = (
   raw: JsonObject,
-  { known, otherNames, isPrepaid = false, refusesAll, most, inQuery = [] }: Comparison,
+  { known, otherNames, refusesAll, most, edits, inQuery = [] }: Comparison,
 ): FieldIssue[] => {
-  const unknown = Object.keys(raw).filter((name) => !known.includes(name));
+  const names = new Set(known);
+  const unknown = Object.keys(raw).filter((name) => !names.has(name) && (refusesAll || raw[name] !== null));
   return unknown.slice(0, most).flatMap((name) => {
     const lower = name.toLowerCase();
-    const near = nearOf(name, known);
-    const foreign =
-      isPrepaid && lower === 'idempotency_key'
-        ? ['the header Idempotency-Key']
-        : (otherNames?.get(lower) ?? []);
-    const meant: readonly string[] = near.length > 0 ? near : foreign;
+    const near = nearOf(name, known, edits);
+    const meant: readonly string[] = near.length > 0 ? near : (otherNames?.get(lower) ?? []);
     // A request that says the same in the field itself was written for several APIs. What may name several fields is not
     // compared with them.
     const isSaid = (field: string): boolean =>
@@ -138,11 +138,11 @@ const unknownMembers = (
 };
 
 /** Finds the known name that a name looks like. */
-const nearOf = (name: string, known: readonly string[]): string[] => {
+const nearOf = (name: string, known: readonly string[], edits = maxEdits): string[] => {
   const lower = name.toLowerCase();
   if (known.includes(lower)) return [lower];
   const comparable = known.filter(({ length }) => length > longestShort);
-  return [nearestName(lower, comparable, maxEdits)].filter((near) => near !== null);
+  return [nearestName(lower, comparable, edits)].filter((near) => near !== null);
 };
 
 /** Says that a name is none of the known ones, and which one is meant. */

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { AppError, messages } from '../kit/errors.ts';
-import { bytesExcess, keepMemberText, refuseExcess } from '../kit/json.ts';
+import { bytesExcess, keepMemberText, tooMuch } from '../kit/json.ts';
 import { watchSender, type WatchSenderOptions } from '../limits/request-memory.ts';
 
 export interface ReadJsonBodyOptions {
@@ -28,7 +28,8 @@ export const readJsonBody = async (
   if (encoding !== undefined && encoding !== 'identity')
     throw new AppError('unsupported_media_type', messages.unsupported_media_type);
   const bytes = await readBody(request, options);
-  refuseExcess(bytesExcess(bytes));
+  const excess = bytesExcess(bytes);
+  if (excess !== null) throw tooMuch(excess);
   try {
     const text = utf8.decode(bytes);
     const value: unknown = JSON.parse(text);
@@ -60,7 +61,7 @@ export const readBody = async (request: IncomingMessage, options: ReadJsonBodyOp
   const body = Promise.withResolvers<Buffer>();
   const chunks: Buffer[] = [];
   let length = 0;
-  let endWatch = watchSender(request, maxBytes, sender);
+  let endWatch = watchSender(request, sender);
   const take = (chunk: Buffer): void => {
     length += chunk.length;
     if (length > maxBytes) return body.reject(tooLarge(options));
@@ -70,7 +71,7 @@ export const readBody = async (request: IncomingMessage, options: ReadJsonBodyOp
     endWatch();
     request.pause();
     reserve(undefined).then(() => {
-      endWatch = watchSender(request, maxBytes, sender);
+      endWatch = watchSender(request, sender);
       request.resume();
     }, body.reject);
   };

@@ -204,7 +204,7 @@ const readInput = async (
   });
   memory.measureBody(bodyCost(String(length), maxBytes));
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return body;
-  const misplaced = operation.rest.query.find((name) => Object.hasOwn(body, name));
+  const misplaced = operation.rest.query.find((name) => (Reflect.get(body, name) ?? false) !== false);
   if (misplaced !== undefined) throw invalidQuery(misplaced, `goes in the query: ?${misplaced}=true`);
   return { ...body, ...parameters };
 };

@@ -8,7 +8,7 @@ import type { ByteRange } from '../media/media-files.ts';
 import type { MediaLibrary } from '../media/media-library.ts';
 import type { Media } from '../store/store.ts';
 import { createThroughputGuard, type ThroughputGuard } from './throughput-guard.ts';
-import { stalledReaderMs } from './write-events.ts';
+import { stalledReaderMs } from '../kit/write-answer.ts';
 
 export interface StreamMediumOptions {
   library: Pick<MediaLibrary, 'read'>;

@@ -4,6 +4,7 @@ import { toAppError } from '../kit/errors.ts';
 import type { Log } from '../kit/log.ts';
 import type { ServerSentEvent, StreamAnswer } from '../operations/answer.ts';
 import { pause } from '../kit/repeat.ts';
+import { stalledReaderMs } from '../kit/write-answer.ts';
 
 const keepAliveEveryMs = 15_000;
 
@@ -42,9 +43,6 @@ const toText = ({ comment, event, data }: ServerSentEvent): string => {
   const named = event === undefined ? '' : `event: ${event}\n`;
   return `${comment === undefined ? '' : `: ${comment}\n`}${named}data: ${data}\n\n`;
 };
-
-/** A reader that takes nothing for this long is cut off; its job goes on. */
-export const stalledReaderMs = 60_000;
 
 /** Resolves when the reader takes more, or has gone. Undefined: it takes more at once. */
 export const writeText = (response: ServerResponse, text: string): Promise<void> | undefined =>

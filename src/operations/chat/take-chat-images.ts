@@ -2,6 +2,7 @@ import { textJobCostPerByte } from '../../limits/memory-budget.ts';
 import { decodeBase64, isDataUri } from '../../media/data-uri.ts';
 import { maxInputBytes } from '../../media/fetch-input.ts';
 import { recognise, refuseInput } from '../../media/stream-input.ts';
+import { isConverted } from '../../providers/content-type.ts';
 import { checkInputs, takeAll } from '../media/take-inputs.ts';
 import type { AccountCall, Services } from '../call.ts';
 import type { ChatInput } from './chat-input.ts';
@@ -29,16 +30,14 @@ const partsOf = (messages: readonly Message[]): { part: Part; param: string }[] 
 const base64Of = (url: string): string => url.slice(url.indexOf(',') + 1);
 
 /**
- * Refuses pictures and sounds in messages that are not valid base64, and pictures that are not of their declared type, and
- * names their fields, which an upstream's own refusal would not do. Throws AppError `invalid_parameter`.
+ * Refuses pictures and sounds in messages that are not valid base64, and what is no picture, and names their fields, which an
+ * upstream's own refusal would not do. Throws AppError `invalid_parameter`.
  */
 export const checkInlineMedia = async (messages: readonly Message[]): Promise<void> => {
   for (const { part, param: place } of partsOf(messages)) {
     if (part.type === 'image_url' && isDataUri(part.image_url.url)) {
-      const { url } = part.image_url;
       const param = `${place}.image_url.url`;
-      const bytes = await decodeInline(base64Of(url), param);
-      recognise(bytes, url.slice('data:'.length, url.indexOf(';')), { kind: 'image', param });
+      recognise(await decodeInline(base64Of(part.image_url.url), param), null, { kind: 'image', param });
     }
     if (part.type === 'input_audio') await decodeInline(part.input_audio.data, `${place}.input_audio.data`);
   }
@@ -51,8 +50,14 @@ const decodeInline = async (text: string, param: string): Promise<Buffer> => {
   return bytes;
 };
 
-/** Returns whether an image is remote, or has a type that is converted. `checkInlineMedia` checks that it is declared right. */
-const isTaken = (url: string): boolean => !isDataUri(url) || /^data:image\/(?:gif|avif);/i.test(url);
+/** The length of base64 that is enough to detect a type. */
+const sniffedLength = 4_096;
+
+/** Returns whether an image is remote, or has a type that is converted, whatever its declared type. */
+const isTaken = (url: string): boolean =>
+  !isDataUri(url) ||
+  /^data:image\/(?:gif|avif);/i.test(url) ||
+  isConverted(Buffer.from(base64Of(url.slice(0, sniffedLength)), 'base64'));
 
 /** Returns the images that name an address, or have a type that is converted. */
 const remoteImages = (messages: readonly Message[]): { part: ImagePart; param: string }[] =>

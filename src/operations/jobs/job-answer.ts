@@ -118,14 +118,15 @@ export const waitForEnd = async (
   }
 };
 
-/** The least wait before a client repeats a request that an upstream refused because of load. */
-const leastRetrySeconds = 5;
+/** The least and the most that a client waits before it repeats a request that an upstream refused because of load. */
+const [leastRetrySeconds, mostRetrySeconds] = [5, 3_600];
 
 /** Makes the error of a failed job. The process that ran the job has logged the cause. */
 export const toJobError = (job: Job, headers: Record<string, string>): AppError => {
   const code = toErrorCode(job.error?.code);
   const status = errorTable[code][0];
-  const retryAfterSeconds = Math.max(leastRetrySeconds, retryAfterMsOf(job) / 1_000);
+  const known = Math.max(leastRetrySeconds, retryAfterMsOf(job) / 1_000);
+  const retryAfterSeconds = Math.min(mostRetrySeconds, known);
   return new AppError(code, job.error?.message ?? 'The job failed. It was not charged.', {
     headers,
     isLogged: true,

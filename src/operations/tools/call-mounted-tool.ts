@@ -15,7 +15,7 @@ import { assertAffordable, insufficient, openPrepaid, runningJob, tooManyActive 
 import type { PrepaidSale } from '../sale.ts';
 import { mayCallTool } from './offered-tools.ts';
 import { outcomeUnknown, toolResult, type ToolWork } from './run-tool.ts';
-import { invalid, notAField } from '../validate.ts';
+import { invalid, maxIssues, notAField } from '../validate.ts';
 import { priceInWords, toPriceParts } from './tool-price.ts';
 
 /** After the longest call, a job ends in this time. */
@@ -166,19 +166,33 @@ const findTool = async (
   // Loaded only where a server is mounted.
   const { findMisfits } = await import('../../mounts/check-tool.ts');
   const { inputSchema } = found.definition;
-  const issues = findMisfits(inputSchema, given).flatMap(({ instancePath, params, message }) => {
-    const [, ...path] = instancePath.split('/');
-    // Models write null for an argument that they leave out, and many servers take it so.
-    if (path.length === 1 && given[path[0] ?? ''] === null) return [];
-    const { additionalProperty: name } = params as { additionalProperty?: string };
-    const known = path.length === 0 ? Object.keys(inputSchema['properties'] ?? {}) : [];
-    return name === undefined
-      ? { loc: ['body', 'arguments', ...path], msg: message ?? 'has a wrong form', type: 'value_error' }
-      : { loc: ['body', 'arguments', ...path, name], msg: notAField(name, known), type: 'extra_forbidden' };
-  });
+  const issues = findMisfits(inputSchema, given)
+    .map((misfit) => ({ ...misfit, path: pathOf(misfit.instancePath) }))
+    .filter(({ path, schemaPath }) =>
+      path.length === 0
+        ? // Other rules of the whole may name arguments that the operator sets.
+          schemaPath === '#/required' || schemaPath === '#/additionalProperties'
+        : // Models write null for an argument that they leave out, and many servers take it so.
+          path.length > 1 || given[path[0] ?? ''] !== null,
+    )
+    .slice(0, maxIssues)
+    .map(({ path, params, message }) => {
+      const { additionalProperty: name } = params as { additionalProperty?: string };
+      const known = path.length === 0 ? Object.keys(inputSchema['properties'] ?? {}) : [];
+      return name === undefined
+        ? { loc: ['body', 'arguments', ...path], msg: message ?? 'has a wrong form', type: 'value_error' }
+        : { loc: ['body', 'arguments', ...path, name], msg: notAField(name, known), type: 'extra_forbidden' };
+    });
   if (issues.length > 0) throw invalid(issues);
   return found;
 };
+
+/** Reads a JSON pointer. */
+const pathOf = (pointer: string): string[] =>
+  pointer
+    .split('/')
+    .slice(1)
+    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
 
 /** Throws AppError 429 if the account has made too many calls of the server in this minute. */
 const countCall = (
