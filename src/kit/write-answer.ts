@@ -27,7 +27,7 @@ export const inTurn = <Serve>(
     const { socket } = request;
     if (response.socket !== null) {
       // Node keeps an answer in memory until the client takes it.
-      response.once('prefinish', () => socket.setTimeout(stalledReaderMs));
+      response.once('prefinish', socket.setTimeout.bind(socket, stalledReaderMs));
       return answer(request, response, serve);
     }
     if (waiting.has(socket)) {
