@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/kit/json.ts';
-import { checkTool, readToolName } from '../../src/mounts/check-tool.ts';
+import { checkTool, readToolName, findMisfits } from '../../src/mounts/check-tool.ts';
 import { mountConfig, programTarget } from './mount-config.ts';
 
 const schema = { type: 'object', properties: { a: { type: 'string' } } };
@@ -137,5 +137,21 @@ describe('a tool of a mounted server', () => {
     const checkBelow = (frames: number): string | null =>
       frames === 0 ? check({ inputSchema }).problem : checkBelow(frames - 1);
     expect([checkBelow(0), checkBelow(2_000)]).toEqual([null, null]);
+  });
+});
+
+describe('a value that is compared with a schema', () => {
+  const tuple = (rules: object) => ({ type: 'object', properties: { p: { type: 'array', ...rules } } });
+  const last = { prefixItems: [{ type: 'string' }], items: { type: 'number' } };
+  const earlier = { items: [{ type: 'string' }], additionalItems: { type: 'number' } };
+
+  it.each([
+    ['a schema of 2020-12', { $schema: 'https://json-schema.org/draft/2020-12/schema', ...tuple(last) }],
+    ['a schema of draft-07', { $schema: 'http://json-schema.org/draft-07/schema#', ...tuple(earlier) }],
+    ['a schema of 2020-12 that does not say so', tuple(last)],
+    ['an earlier schema that does not say so', tuple(earlier)],
+  ])('fits %s as its dialect has it', (_what, schema) => {
+    expect(findMisfits(schema, { p: ['a', 1, 2] })).toEqual([]);
+    expect(findMisfits(schema, { p: [1] })).toMatchObject([{ instancePath: '/p/0' }]);
   });
 });

@@ -329,6 +329,14 @@ describe('a field that is not known', () => {
     expect(() => validate(operationOf(name), { ...request, ...slips })).not.toThrow();
   });
 
+  it('within a part is ignored where it is null, or like none', () => {
+    const part = { type: 'text', text: 'x', role: null, image_url: null, mode: 'fast', texts: null };
+    for (const transport of ['rest', 'mcp'] as const)
+      expect(validate(operationOf('create_video'), { model: 'm', content: [part] }, transport)).toMatchObject(
+        { content: [{ type: 'text', text: 'x' }] },
+      );
+  });
+
   it('is looked for among the first thousand of very many, and twenty are named', () => {
     const many = Object.fromEntries(Array.from({ length: 40_000 }, (_, index) => [`aspect${index}`, 0]));
     expect(refusalOf('create_image', image({ promt: 'x', ...many })).param).toBe('promt');
