@@ -14,7 +14,7 @@ import type { Services } from '../operations/call.ts';
 import type { Operation } from '../operations/definition.ts';
 import { offeredTools } from '../operations/tools/offered-tools.ts';
 import { priceInWords } from '../operations/tools/tool-price.ts';
-import { notAField } from '../operations/validate.ts';
+import { invalid, notAField } from '../operations/validate.ts';
 import { answerCall, type ToolCallContext } from './call-tool.ts';
 import { nameServer, type McpMethods, type ServedMethods } from './create-mcp-methods.ts';
 import { createLogged } from './log-calls.ts';
@@ -182,7 +182,9 @@ const createCall = (
     );
     const unknown = Object.keys(input).find((argument) => !known.includes(argument));
     if (known.length > 0 && unknown !== undefined)
-      return refuse(unknown.slice(0, 128), notAField(unknown, known));
+      return toErrorResult(
+        invalid([{ loc: ['body', unknown], msg: notAField(unknown, known), type: 'extra_forbidden' }]),
+      );
     if (name === 'search_tools')
       return (
         searchTools((await find(identity)).tools, input['query']) ??

@@ -142,8 +142,6 @@ export interface AnswerSale<Input = unknown, Needs = Services> extends Offer<Inp
   kind: 'answer';
   /** Whether answers cost the operator money elsewhere: then they are made and paid even if the client has gone. */
   costsMoney?: boolean;
-  /** Throws AppError on input that is well-formed but cannot run, before anybody pays. */
-  check?(input: Input): void;
   /** Answers a call that is free of charge and needs no proof; null: this call is sold. */
   look?(input: Input, services: Needs, signal: AbortSignal): Promise<JsonObject> | null;
   /** Makes the answer, which is stored as it is. Nothing is charged when this throws. */

@@ -37,7 +37,6 @@ export const sellAnswer = async (
   await countCall(operation, call, services);
   // Checked before payment is asked for: nobody pays for a request that cannot run.
   const input = validate(operation, rawInput, call.transport);
-  sale.check?.(input);
   const look = answerFree(sale, input, call, services);
   if (look !== null) return freeAnswer(look, sale, services);
   const quote = sale.quote(input, services);

@@ -33,7 +33,6 @@ export const sellFromBalance = async (
   const things = `calls of ${operation.name}`;
   noteRate(call, await services.accountLimiter.consume(accountId, sale.ratePerMinute, things));
   const input = validate(operation, rawInput, call.transport);
-  sale.check?.(input);
   const look = answerFree(sale, input, call, services);
   if (look !== null)
     return freeAnswer(look, sale, services, refusalOf(account, isMadeUp(sale, services)) === null);

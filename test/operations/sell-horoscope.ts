@@ -51,7 +51,6 @@ export const sellHoroscope: Operation<Input, AnswerSale<Input>> = {
     pricing: 'by_day',
     quote: ({ days }) => ({ price: perDay * BigInt(days) }),
     priceRange: () => ({ least: perDay, most: perDay * 7n }),
-    check: () => undefined,
     produce: async ({ sign, days }) => ({
       lines: Array.from({ length: days }, (_line, day) => `${sign}: day ${day + 1}`),
     }),

@@ -24,6 +24,18 @@ export const isStreamed = (
   { transport }: Pick<AccountCall, 'transport'>,
 ): boolean => stream === true && transport === 'rest';
 
+/** Makes something of a request once, for its quote, its check and its run. */
+export const onceFor = <Request extends object, Made>(
+  make: (request: Request) => Made,
+): ((request: Request) => Made) => {
+  const kept = new WeakMap<Request, Made>();
+  return (request) => {
+    const made = kept.get(request) ?? make(request);
+    kept.set(request, made);
+    return made;
+  };
+};
+
 /** Writes the server-sent events of one answer. */
 export interface TextStream {
   /** Returns the events before the first piece. */

@@ -18,7 +18,7 @@ import { checkChatMedia, checkInlineMedia, namesRemoteImages, takeChatImages } f
 import { findModel } from '../models/find-model.ts';
 import type { ModelConfig } from '../../accounts/catalog/model.ts';
 import type { PrepaidSale } from '../sale.ts';
-import { answerTextJob, isStreamed, textTask } from './answer-text-job.ts';
+import { answerTextJob, isStreamed, onceFor, textTask } from './answer-text-job.ts';
 import { assertAffordable } from '../prepaid.ts';
 
 /** The upper bound of prompt tokens for an image or audio part. Vision models bill less. */
@@ -138,16 +138,8 @@ export const createChatCompletion = soldOperation<
 const asksLegacyCalls = ({ functions, tools }: ChatInput): boolean =>
   (functions ?? []).length > 0 && (tools ?? []).length === 0;
 
-const readings = new WeakMap<ChatInput, ReturnType<typeof read>>();
-
-/** Returns what goes upstream of a request, and its size. A quote and its run read it once. */
-const sizesOf = (request: ChatInput): ReturnType<typeof read> => {
-  const sizes = readings.get(request) ?? read(request);
-  readings.set(request, sizes);
-  return sizes;
-};
-
-const read = (request: ChatInput) => {
+/** Returns what goes upstream of a request, and its size. */
+const sizesOf = onceFor((request: ChatInput) => {
   const messages = request.messages.map(toUpstreamMessage);
   const options = forwardedOptions(request);
   return {
@@ -157,7 +149,7 @@ const read = (request: ChatInput) => {
     promptTokens: promptTokensUpperBound({ messages, options }, tokensPerImage),
     outputLimit: request.max_completion_tokens ?? request.max_tokens ?? null,
   };
-};
+});
 
 const headersOf = (job: Job, request: ChatInput): Record<string, string> => ({
   'cache-control': 'no-store',

@@ -26,26 +26,18 @@ import { createResponseExamples } from './response-examples.ts';
 import { boundPart, responseInput, type ResponseInput, checkResponseRequest } from './response-input.ts';
 import { toMessages, hasReferences, resolveReferences } from './response-messages.ts';
 import { createResponseStream } from './response-stream.ts';
-import { answerTextJob, isStreamed, textTask } from '../chat/answer-text-job.ts';
+import { answerTextJob, isStreamed, onceFor, textTask } from '../chat/answer-text-job.ts';
 
 const itemsOf = ({ input }: ResponseInput) =>
   typeof input === 'string' ? [{ role: 'user', content: input }] : input;
 
-const measured = new WeakMap<ResponseInput, ReturnType<typeof measure>>();
-
-/** Returns the size of a request that refers to no earlier response. It is measured once, for the quote and the check. */
-const sizeOf = (request: ResponseInput): ReturnType<typeof measure> => {
-  const size = measured.get(request) ?? measure(request);
-  measured.set(request, size);
-  return size;
-};
-
-const measure = (request: ResponseInput) => {
+/** Returns the size of a request that refers to no earlier response. */
+const sizeOf = onceFor((request: ResponseInput) => {
   const placed = itemsOf(request).map((item, index) => ({ item, param: `input.${index}` }));
   const messages = toMessages(placed, request.instructions ?? null);
   const promptTokens = promptTokensUpperBound({ messages, options: toChatOptions(request) }, 0);
   return { promptTokens, outputLimit: request.max_output_tokens ?? null };
-};
+});
 
 export const createResponse = soldOperation<
   ResponseInput,

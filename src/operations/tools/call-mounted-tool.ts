@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { AppError, messages } from '../../kit/errors.ts';
 import type { JsonObject } from '../../kit/json.ts';
+import { parsePointer } from '../../kit/json-pointer.ts';
 import { throttle } from '../../kit/repeat.ts';
 import { formatUsd } from '../../kit/money.ts';
 import type { OfferedTool } from '../../mounts/create-mounts.ts';
@@ -167,7 +168,7 @@ const findTool = async (
   const { findMisfits } = await import('../../mounts/check-tool.ts');
   const { inputSchema } = found.definition;
   const issues = findMisfits(inputSchema, given)
-    .map((misfit) => ({ ...misfit, path: pathOf(misfit.instancePath) }))
+    .map((misfit) => ({ ...misfit, path: parsePointer(misfit.instancePath) }))
     .filter(({ path, schemaPath }) =>
       path.length === 0
         ? // Other rules of the whole may name arguments that the operator sets.
@@ -186,13 +187,6 @@ const findTool = async (
   if (issues.length > 0) throw invalid(issues);
   return found;
 };
-
-/** Reads a JSON pointer. */
-const pathOf = (pointer: string): string[] =>
-  pointer
-    .split('/')
-    .slice(1)
-    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
 
 /** Throws AppError 429 if the account has made too many calls of the server in this minute. */
 const countCall = (
