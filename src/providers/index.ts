@@ -32,7 +32,7 @@ const openAiProvider: ProviderDefinition<RemoteConfig> = {
     const client = createOpenAiClient(config, context);
     return {
       chat: createOpenAiText({ client, counter }),
-      image: createOpenAiImage({ client, outbound, timeouts: config.timeouts }),
+      image: createOpenAiImage({ client, outbound, totalMs: config.timeouts.totalMs }),
       moderation: (model) => createOpenAiModerator({ client, model }),
       close: () => client.close(),
     };

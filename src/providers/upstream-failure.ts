@@ -1,7 +1,12 @@
 import { type AnswerHead, retryAfterMs } from '../http/send-request.ts';
 import { sanitizeLine } from '../kit/text.ts';
 import { ProviderError, type ProviderErrorCode, type ProviderFailure } from './provider-error.ts';
-import type { UpstreamAnswer } from './upstream.ts';
+
+export interface UpstreamAnswer extends AnswerHead {
+  text: string;
+  /** The parsed JSON; undefined when the text is none. */
+  value: unknown;
+}
 
 /** An error of an upstream, from an answer, a stream or a failed task. A member that it does not send is null or empty. */
 interface Complaint {

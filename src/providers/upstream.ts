@@ -12,6 +12,7 @@ import {
 import { ProviderError } from './provider-error.ts';
 import type { ProviderContext } from './provider.ts';
 import type { RemoteConfig } from './remote-settings.ts';
+import { toStatusFailure, type UpstreamAnswer } from './upstream-failure.ts';
 
 export interface UpstreamRequest extends Pick<HttpRequest, 'headers'> {
   /** Without one the request is a GET. */
@@ -21,19 +22,13 @@ export interface UpstreamRequest extends Pick<HttpRequest, 'headers'> {
   timeouts?: HttpTimeouts;
 }
 
-export interface UpstreamAnswer extends AnswerHead {
-  text: string;
-  /** The parsed JSON; undefined when the text is none. */
-  value: unknown;
-}
-
 const usualBytes = 4 * 1024 ** 2;
 
 export type UpstreamConfig = Pick<RemoteConfig, 'apiKey' | 'timeouts' | 'sendsTraceparent' | 'pay'>;
 
 export type Upstream = ReturnType<typeof createUpstream>;
 
-/** An HTTP service. Any status, also a redirect, is an answer. Throws ProviderError, or the signal's reason. */
+/** An HTTP service. Throws ProviderError, or the signal's reason. Any status, also a redirect, is an answer. */
 export const createUpstream = (
   { apiKey, timeouts, sendsTraceparent, pay = null }: UpstreamConfig,
   {
@@ -66,8 +61,7 @@ export const createUpstream = (
     request: UpstreamRequest & Pick<ReceiveRequest, 'limits' | 'onData'>,
   ): Promise<AnswerHead> => http.receive(url, toRequest(request)).catch(throwTransportFailure);
 
-  /** Keeps a whole answer as it came. */
-  const collect = async (
+  const receiveWhole = async (
     url: string,
     { maxBytes, ...request }: UpstreamRequest & { maxBytes: number },
   ): Promise<[AnswerHead, Buffer[]]> => {
@@ -82,13 +76,20 @@ export const createUpstream = (
   return {
     open,
     receive,
-    collect,
+    /** Returns the body of an answer of a status 2xx. Throws ProviderError for any other status. */
+    collect: async (url: string, request: Parameters<typeof receiveWhole>[1]): Promise<Buffer[]> => {
+      const [head, chunks] = await receiveWhole(url, request);
+      if (!isSuccess(head)) throw toStatusFailure(toAnswer(head, chunks));
+      return chunks;
+    },
     /** Reads a whole answer, of at most 4 MB. */
     ask: async (url: string, request: UpstreamRequest): Promise<UpstreamAnswer> =>
-      toAnswer(...(await collect(url, { ...request, maxBytes: usualBytes }))),
+      toAnswer(...(await receiveWhole(url, { ...request, maxBytes: usualBytes }))),
     close: () => http.close(),
   };
 };
+
+export const isSuccess = ({ status }: { status: number }): boolean => status >= 200 && status <= 299;
 
 const utf8 = new TextDecoder();
 

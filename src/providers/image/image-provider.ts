@@ -1,3 +1,8 @@
+import { buffer } from 'node:stream/consumers';
+import { OutboundError, type Outbound } from '../../http/outbound.ts';
+import { imageContentType } from '../content-type.ts';
+import { ProviderError } from '../provider-error.ts';
+
 export const aspectRatios = [
   'auto',
   '4:3',
@@ -41,3 +46,54 @@ export interface GeneratedImage {
 export interface ImageProvider {
   generate(request: ImageRequest, options: { signal: AbortSignal }): Promise<GeneratedImage>;
 }
+
+/** An image as an upstream answers it. */
+interface UpstreamImage {
+  base64?: string | undefined;
+  /** Of the web, or a data URI. */
+  url?: string | undefined;
+  revisedPrompt?: string | undefined;
+}
+
+export interface ResultOptions {
+  /** Fetches an image from an address that the upstream names. */
+  outbound: Pick<Outbound, 'download'>;
+  /** The longest time of such a download. */
+  totalMs: number;
+}
+
+const maxImageBytes = 32 * 1024 ** 2;
+
+/** Reads the bytes of an upstream's image, or downloads them. Throws ProviderError. */
+export const toGeneratedImage = async (
+  { base64, url = '', revisedPrompt }: UpstreamImage,
+  options: ResultOptions,
+  signal: AbortSignal,
+): Promise<GeneratedImage> => {
+  if (base64 === undefined && url === '') throw unusable('the upstream answer has neither base64 nor a URL');
+  const bytes = base64 === undefined ? await load(url, options, signal) : Buffer.from(base64, 'base64');
+  const contentType = imageContentType(bytes);
+  if (contentType === null) throw unusable('the upstream answered bytes that are no PNG, JPEG or WebP');
+  return { bytes, contentType, revisedPrompt: revisedPrompt ?? null };
+};
+
+/** Sends no key: the address is often another host's. */
+const load = async (
+  url: string,
+  { outbound, totalMs }: ResultOptions,
+  signal: AbortSignal,
+): Promise<Uint8Array> => {
+  if (url.startsWith('data:')) return Buffer.from(url.slice(url.indexOf(',') + 1), 'base64');
+  try {
+    const options = { lane: 'results', maxBytes: maxImageBytes, totalMs, signal } as const;
+    const { body } = await outbound.download(url, options);
+    return await buffer(body);
+  } catch (error) {
+    if (!(error instanceof OutboundError)) throw error;
+    throw unusable(`the upstream's image could not be fetched: ${error.message}`, error);
+  }
+};
+
+/** Makes the failure of an image that was made, and perhaps paid for. Asking again would make another one. */
+export const unusable = (message: string, cause?: OutboundError): ProviderError =>
+  new ProviderError(message, { failure: 'ambiguous', cause });

@@ -6,6 +6,7 @@ import type { RemoteConfig } from '../remote-settings.ts';
 import { toStatusFailure, toStreamFailure } from '../upstream-failure.ts';
 import {
   createUpstream,
+  isSuccess,
   toAnswer,
   type Upstream,
   type UpstreamConfig,
@@ -100,11 +101,10 @@ const toRequest = (request: UpstreamRequest): UpstreamRequest => ({
 const createFetch =
   (upstream: Upstream, signal: AbortSignal) =>
   async (url: string | URL | Request, { body }: RequestInit = {}): Promise<Response> => {
-    const [head, chunks] = await upstream.collect(url instanceof Request ? url.url : url.toString(), {
+    const chunks = await upstream.collect(url instanceof Request ? url.url : url.toString(), {
       ...toRequest({ ...(await encode(body)), signal }),
       maxBytes: answerBytes,
     });
-    if (!isSuccess(head)) throw toStatusFailure(toAnswer(head, chunks));
     // The package would return the text of an answer that names another type.
     return new Response(ReadableStream.from(chunks), { headers: { 'content-type': 'application/json' } });
   };
@@ -115,8 +115,6 @@ const encode = async (body: RequestInit['body']): Promise<Pick<UpstreamRequest, 
   const form = new Response(body);
   return { body: new Uint8Array(await form.arrayBuffer()), headers: Object.fromEntries(form.headers) };
 };
-
-const isSuccess = ({ status }: { status: number }): boolean => status >= 200 && status <= 299;
 
 /** Says how an answer is requested, and takes its JSON. */
 interface Reading {

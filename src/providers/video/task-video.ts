@@ -7,7 +7,7 @@ import { ProviderError } from '../provider-error.ts';
 import type { ProviderTimeouts } from '../remote-settings.ts';
 import type { MovMaker } from './to-mov.ts';
 import { toPollFailure, toStartFailure, toTaskFailure } from '../upstream-failure.ts';
-import type { Upstream } from '../upstream.ts';
+import { isSuccess, type Upstream } from '../upstream.ts';
 import type { VideoContent, VideoInput, VideoProvider, VideoReport, VideoRequest } from './video-provider.ts';
 import { peekStream } from '../../kit/streams.ts';
 import { imageContentType, videoContentType } from '../content-type.ts';
@@ -106,7 +106,7 @@ export const createTaskVideo = (
         headers: { ...headers, ...api.headers?.() },
         signal,
       });
-      if (answer.status < 200 || answer.status > 299) throw toStartFailure(answer);
+      if (!isSuccess(answer)) throw toStartFailure(answer);
       const id = taskSchema.safeParse(answer.value).data?.id;
       // The task may exist.
       if (id === undefined)

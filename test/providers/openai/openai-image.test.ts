@@ -42,7 +42,7 @@ const generate = (
   changes: Partial<ImageRequest> = {},
   from: Partial<OpenAiImageOptions> = {},
 ) =>
-  createOpenAiImage({ client, outbound: openOutbound(), timeouts, ...from }).generate(
+  createOpenAiImage({ client, outbound: openOutbound(), totalMs: timeouts.totalMs, ...from }).generate(
     { ...request, ...changes },
     { signal },
   );
@@ -105,8 +105,7 @@ describe('an image of an OpenAI-compatible upstream', () => {
     outbound.download(silent, limits).catch(() => undefined);
     await expect(outbound.download(silent, limits)).rejects.toEqual(failing('busy'));
     stub.script({ kind: 'images', images: [{ url: silent }] });
-    const hasty = { ...timeouts, totalMs: 300 };
-    const error = await rejectionOf(generate(noAbort(), {}, { outbound, timeouts: hasty }));
+    const error = await rejectionOf(generate(noAbort(), {}, { outbound, totalMs: 300 }));
     expect(error).toMatchObject({ failure: 'ambiguous', cause: { failure: 'timeout' } });
   });
 
