@@ -10,7 +10,7 @@ import { AppError, messages } from '../kit/errors.ts';
 import { memoizeAsync } from '../kit/memoize.ts';
 import type { McpRequestFacts } from '../mcp/mount-mcp.ts';
 import { logRequest, type RequestNote } from '../kit/log-request.ts';
-import { discardUnread } from '../rest/discard-unread.ts';
+import { discardUnread } from '../rest/read-json-body.ts';
 import { isPaywallWanted } from '../rest/paywall/paywall-wanted.ts';
 import { refuseConnect, refuseUnreadable } from '../rest/refuse-unreadable.ts';
 import { toProviderPath } from '../rest/connect/provider-path.ts';

@@ -2,16 +2,8 @@ import { AppError, type ErrorEnvelope } from '../kit/errors.ts';
 import type { JsonObject } from '../kit/json.ts';
 import type { Log } from '../kit/log.ts';
 import { ProviderError, type ProviderErrorCode } from '../providers/provider-error.ts';
-import type { ServedRoute } from '../providers/route-attempts.ts';
 import type { Job } from '../store/store.ts';
 import type { JobOutcome } from './executor.ts';
-
-/** Returns the part of a done job's metadata that says which providers were asked. */
-export const madeBy = ({ isSandbox, provider, failedProviders }: Omit<ServedRoute, 'model'>): JsonObject => ({
-  sandbox: isSandbox,
-  provider,
-  ...(failedProviders === undefined ? {} : { failedProviders }),
-});
 
 /** Fixed public texts. An upstream's own words never reach a customer, except in a refusal by its content policy. */
 const publicText: Record<ProviderErrorCode, string> = {

@@ -2,6 +2,7 @@ import { isoOrNull, toIso } from '../kit/clock.ts';
 import { newId } from '../kit/ids.ts';
 import { type Json, type JsonObject, parseVerbatim, toJsonText } from '../kit/json.ts';
 import { formatUsd, type Nano } from '../kit/money.ts';
+import type { ServedRoute } from '../providers/route-attempts.ts';
 import type { Job } from '../store/store.ts';
 
 const jobMembers = (
@@ -43,16 +44,16 @@ export const customDataOf = ({ customData }: Pick<Job, 'customData'>): JsonObjec
 /** Its result is the answer of its call, which may not have reached the caller. */
 const isAnswered = ({ kind }: Job): boolean => ['chat', 'responses', 'tool'].includes(kind);
 
-export const isSandboxJob = (job: Job): boolean => madeBy(job).sandbox === true;
+export const isSandboxJob = (job: Job): boolean => metadataOf(job).sandbox === true;
 
 /** Returns the name of the provider that made the job's result; null if there is none. */
-export const providerOf = (job: Job): string | null => madeBy(job).provider ?? null;
+export const providerOf = (job: Job): string | null => metadataOf(job).provider ?? null;
 
 /** Returns the names of the providers that failed, in the order in which they were asked. */
-export const failedProvidersOf = (job: Job): string[] => madeBy(job).failedProviders ?? [];
+export const failedProvidersOf = (job: Job): string[] => metadataOf(job).failedProviders ?? [];
 
 /** Returns how long after a failure the upstreams rest, as far as they or their breakers said; else 0. */
-export const retryAfterMsOf = (job: Job): number => madeBy(job).retryAfterMs ?? 0;
+export const retryAfterMsOf = (job: Job): number => metadataOf(job).retryAfterMs ?? 0;
 
 interface KeptMetadata {
   sandbox?: boolean;
@@ -61,7 +62,14 @@ interface KeptMetadata {
   retryAfterMs?: number;
 }
 
-const madeBy = ({ metadata }: Job): KeptMetadata => (metadata === null ? {} : JSON.parse(metadata));
+const metadataOf = ({ metadata }: Job): KeptMetadata => (metadata === null ? {} : JSON.parse(metadata));
+
+/** Returns the part of a done job's metadata that says which providers were asked. */
+export const madeBy = ({ isSandbox, provider, failedProviders }: Omit<ServedRoute, 'model'>): JsonObject => ({
+  sandbox: isSandbox,
+  provider,
+  ...(failedProviders === undefined ? {} : { failedProviders }),
+});
 
 export const isTerminal = (job: Job): boolean => job.status === 'done' || job.status === 'failed';
 

@@ -1,6 +1,6 @@
 import type { ListToolsResult, Tool } from '@modelcontextprotocol/server';
 import { LRUCache } from 'lru-cache';
-import { defaultModel } from '../accounts/catalog/default-models.ts';
+import { defaultModel } from '../accounts/catalog/catalog.ts';
 import type { ModelConfig } from '../accounts/catalog/model.ts';
 import { firstSentence } from '../kit/text.ts';
 import type { Services } from '../operations/call.ts';

@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { AppError, messages } from '../kit/errors.ts';
 import { bytesExcess, keepMemberText, shortBytes, tooMuch } from '../kit/json.ts';
 import { watchSender, type WatchSenderOptions } from '../limits/request-memory.ts';
@@ -88,4 +88,31 @@ export const readBody = async (request: IncomingMessage, options: ReadJsonBodyOp
     // If the body is refused midway, the connection stays open for the answer.
     request.pause().off('data', take).off('end', end).off('error', body.reject).off('close', cut);
   }
+};
+
+/** Time that a client may need to send the rest of a refused body. */
+const usualLongestMs = 15_000;
+
+/**
+ * After the answer is written, reads and discards the rest of the request's body for a while, then cuts the connection.
+ * If it were closed at once, a client that is still sending would never see the answer.
+ */
+export const discardUnread = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  { longestMs = usualLongestMs }: { longestMs?: number } = {},
+): void => {
+  // Runs before node's own listener, which closes the connection after the last answer even if the client still sends.
+  response.prependOnceListener('finish', () => {
+    if (request.complete) return;
+    const { socket } = request;
+    socket.destroySoon = () => void socket.end();
+    const timer = setTimeout(() => socket.destroy(), longestMs);
+    const end = (): void => {
+      clearTimeout(timer);
+      Reflect.deleteProperty(socket, 'destroySoon');
+      if (socket.writableEnded) socket.destroy();
+    };
+    request.once('end', end).once('close', end).resume();
+  });
 };

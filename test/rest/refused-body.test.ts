@@ -4,8 +4,7 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { AppError, toAppError } from '../../src/kit/errors.ts';
-import { discardUnread } from '../../src/rest/discard-unread.ts';
-import { readJsonBody, type ReadJsonBodyOptions } from '../../src/rest/read-json-body.ts';
+import { discardUnread, readJsonBody, type ReadJsonBodyOptions } from '../../src/rest/read-json-body.ts';
 import { listen } from '../http/local-hosts.ts';
 import { sendBeforeReading } from './send-before-reading.ts';
 

@@ -1,5 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { RouteConfig } from '../../providers/provider.ts';
+import { wrongField } from '../../kit/errors.ts';
+import { defaultSku } from './default-models.ts';
 import type { ModelConfig, Price } from './model.ts';
 import type { LimitSettings } from '../../limits/limit-settings.ts';
 import { assertPricedBy, parseAccountTerms, type AccountTerms } from './account-terms.ts';
@@ -147,6 +149,32 @@ const only = (catalog: Catalog, skus: readonly string[]): Catalog => ({
   list: () => catalog.list().filter(({ sku }) => skus.includes(sku)),
   find: (sku, kind) => (skus.includes(sku) ? catalog.find(sku, kind) : null),
 });
+
+/** Returns the SKU of a call that names none: the default one, or the first of its kind. Null: there is none. */
+export const defaultModel = (
+  models: readonly ModelConfig[],
+  kind: ModelConfig['kind'],
+): ModelConfig | null => {
+  let first: ModelConfig | null = null;
+  for (const model of models) {
+    if (model.kind !== kind) continue;
+    if (model.sku === defaultSku) return model;
+    first ??= model;
+  }
+  return first;
+};
+
+/** Returns the SKU of this name, or the default one of its kind without a name. Throws AppError `model_not_found`. */
+export const findModel = (
+  catalog: Catalog,
+  kind: ModelConfig['kind'],
+  sku: string | null | undefined,
+): ModelConfig => {
+  const found = typeof sku === 'string' ? catalog.find(sku, kind) : defaultModel(catalog.list(), kind);
+  if (found === null)
+    throw wrongField('model_not_found', 'model', `model: there is no such ${kind} SKU. See GET /v1/models.`);
+  return found;
+};
 
 /** Returns the limits of an account: from its own terms, else the gateway's. Throws on invalid terms. */
 export const accountLimits = (

@@ -2,7 +2,7 @@ import { parseRate, parseUsd } from '../../kit/money.ts';
 import type { ModelConfig, ResolutionRate } from './model.ts';
 
 /** The text SKU of a call that names none. */
-const defaultSku = 'textmodel-3.5-flash';
+export const defaultSku = 'textmodel-3.5-flash';
 
 type Sold = Pick<ModelConfig, 'kind' | 'price'> & Partial<ModelConfig>;
 
@@ -64,12 +64,3 @@ export const defaultModels = (): ModelConfig[] => [
     },
   }),
 ];
-
-/** Returns the SKU of a call that names none: the default one, or the first of its kind. Null: there is none. */
-export const defaultModel = (
-  models: readonly ModelConfig[],
-  kind: ModelConfig['kind'],
-): ModelConfig | null => {
-  const ofKind = models.filter((model) => model.kind === kind);
-  return ofKind.find(({ sku }) => sku === defaultSku) ?? ofKind[0] ?? null;
-};

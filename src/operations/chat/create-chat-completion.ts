@@ -15,7 +15,7 @@ import { chatChunkSchema, chatCompletionSchema } from './chat-completion-schema.
 import { createChatCompletionExamples } from './chat-examples.ts';
 import { createChatStream } from './chat-stream.ts';
 import { checkChatMedia, checkInlineMedia, namesRemoteImages, takeChatImages } from './take-chat-images.ts';
-import { findModel } from '../models/find-model.ts';
+import { findModel } from '../../accounts/catalog/catalog.ts';
 import type { ModelConfig } from '../../accounts/catalog/model.ts';
 import type { PrepaidSale } from '../sale.ts';
 import { answerTextJob, isStreamed, onceFor, textTask } from './answer-text-job.ts';

@@ -87,6 +87,7 @@ export const checkChatMedia = async (
 ): Promise<void> => {
   await checkInlineMedia(messages);
   const images = limitedImages(messages);
+  if (images.length === 0) return;
   await checkInputs(
     images.map(({ part, param }) => ({ url: part.image_url.url, param, kind: 'image' })),
     call,

@@ -1,6 +1,6 @@
 import { soldOperation } from '../define-operation.ts';
 import { z } from 'zod';
-import type { Catalog } from '../../accounts/catalog/catalog.ts';
+import { type Catalog, findModel } from '../../accounts/catalog/catalog.ts';
 import { toPricing } from '../../accounts/catalog/model.ts';
 import type { WebhookSettings } from '../../jobs/webhooks/webhook-settings.ts';
 import { wrongField } from '../../kit/errors.ts';
@@ -13,7 +13,6 @@ import { nearestShape, ratioProportion } from '../../providers/video/video-provi
 import { assertWebhooks, checkWebhookUrl, prepareWebhook } from '../webhook-url.ts';
 import { customData } from '../custom-data.ts';
 import { toJobAnswer, waitForEnd, jobSchema } from '../jobs/job-answer.ts';
-import { findModel } from '../models/find-model.ts';
 import type { AccountCall, Services } from '../call.ts';
 import type { PrepaidSale } from '../sale.ts';
 import { createImageExamples, imageEvent } from './image-examples.ts';

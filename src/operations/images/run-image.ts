@@ -9,7 +9,8 @@ import type { RoutedImage } from '../../providers/router.ts';
 import type { Executor } from '../../jobs/executor.ts';
 import type { MediaLibrary } from '../../media/media-library.ts';
 import { outliveOutage } from '../../kit/repeat.ts';
-import { everyRouteRests, madeBy, toFailedOutcome } from '../../jobs/provider-failure.ts';
+import { everyRouteRests, toFailedOutcome } from '../../jobs/provider-failure.ts';
+import { madeBy } from '../../jobs/public-job.ts';
 
 /** An image that a job edits: our own checked copy. */
 export interface ImageJobInput {

@@ -18,7 +18,7 @@ import {
 import { smallBodyBytes, textJobCostPerByte } from '../../limits/memory-budget.ts';
 import { needsAccount } from '../per-call-sale.ts';
 import { assertAffordable } from '../prepaid.ts';
-import { findModel } from '../models/find-model.ts';
+import { findModel } from '../../accounts/catalog/catalog.ts';
 import type { ModelConfig } from '../../accounts/catalog/model.ts';
 import type { PrepaidSale } from '../sale.ts';
 import { responseEventSchema, responseSchema } from './response-schema.ts';

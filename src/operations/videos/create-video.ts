@@ -1,7 +1,6 @@
 import { soldOperation } from '../define-operation.ts';
-import { accountLimits, type Catalog } from '../../accounts/catalog/catalog.ts';
+import { accountLimits, type Catalog, findModel } from '../../accounts/catalog/catalog.ts';
 import { toPricing, type ModelConfig, type DurationRule, type Price } from '../../accounts/catalog/model.ts';
-import { findModel } from '../models/find-model.ts';
 import { videoKeepMs, type VideoJobRequest } from './run-video.ts';
 import { parsedShare } from '../../limits/memory-budget.ts';
 import { refuseInput } from '../../media/stream-input.ts';

@@ -17,7 +17,8 @@ import type { Job, Store } from '../../store/store.ts';
 import type { Executor, ExecutorContext, JobOutcome, ResultMedia } from '../../jobs/executor.ts';
 import type { MediaLibrary } from '../../media/media-library.ts';
 import { type ImageJobInput, sizeOf } from '../images/run-image.ts';
-import { everyRouteRests, madeBy, toFailedOutcome } from '../../jobs/provider-failure.ts';
+import { everyRouteRests, toFailedOutcome } from '../../jobs/provider-failure.ts';
+import { madeBy } from '../../jobs/public-job.ts';
 
 /** A completed video can be downloaded for this long (docs/contract.md, "Video"). */
 export const videoKeepMs = 23 * 3_600_000;

@@ -14,6 +14,7 @@ import { configuredNetwork } from './networks.ts';
 import { ConfigError, instead } from '../../kit/errors.ts';
 import { memoizeAsync } from '../../kit/memoize.ts';
 
+const nullInTrouble = instead(null, isNodeTrouble);
 const notLoaded = { outcome: 'unavailable', reason: 'chain_not_set_up' } as const;
 
 /**
@@ -118,7 +119,7 @@ export const createPaymentMethods = (options: PaymentMethodsOptions): PaymentMet
     const rpc = createJsonRpc({ url, timeoutMs: timeouts.rpcMs });
     const shared = { ...options, network, payTo, rpc, timeouts };
     const ask = async <T>(question: (node: NodeAccess) => Promise<T>): Promise<T | null> =>
-      question({ rpc, signal: AbortSignal.timeout(timeouts.queryMs) }).catch(instead(null, isNodeTrouble));
+      question({ rpc, signal: AbortSignal.timeout(timeouts.queryMs) }).catch(nullInTrouble);
     const facilitator =
       settings.kind === 'local'
         ? createLocalFacilitator({
