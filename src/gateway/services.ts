@@ -291,7 +291,7 @@ const createJobs = (parts: Base & Pick<Parts, 'providers' | 'media' | 'mounts' |
     store,
     clock,
     log,
-    restingSkus: providers.restingSkus,
+    runnable: providers.runnable,
     concurrency: { image: config.queuedJobsAtOnce, video: config.videoJobsAtOnce },
     resumable: ['video'],
     onWebhook: webhooks.wake,

@@ -30,8 +30,11 @@ export interface JobQueueOptions {
   /** Dead jobs are searched only after the store has answered every heartbeat for this long. */
   settleMs?: number;
   running: ReadonlyMap<string, { abort: AbortController; lane: JobKind | null; accountId: string }>;
-  /** Returns the SKUs that no upstream takes now. Their jobs stay queued; another process may claim them. Default: none. */
-  restingSkus?: () => readonly string[];
+  /**
+   * Returns the SKUs that an upstream takes now, and the providers that can be asked for what they have begun. Other jobs
+   * stay queued; another process may claim them. Default: all.
+   */
+  runnable?: () => { skus: readonly string[]; providers: readonly string[] };
   /** Dead and cancelled jobs whose end is being written, by id. */
   ending: Map<string, Promise<unknown>>;
   /** Aborts when the process takes no more jobs. */
@@ -84,7 +87,7 @@ export const createJobQueue = (options: JobQueueOptions) => {
 };
 
 const claimLane = async (
-  { store, clock, leaseClock, owner, running, restingSkus, launch }: JobQueueOptions,
+  { store, clock, leaseClock, owner, running, runnable, launch }: JobQueueOptions,
   kind: JobKind,
   lanes: number,
 ): Promise<boolean> => {
@@ -105,8 +108,8 @@ const claimLane = async (
     limit,
     leaseUntil: leaseClock.now() + leaseMs,
     now: clock.now(),
-    restingSkus: restingSkus?.() ?? [],
     fullAccounts,
+    ...runnable?.(),
   });
   for (const job of jobs) launch(job);
   return jobs.length === limit;

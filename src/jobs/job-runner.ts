@@ -41,7 +41,7 @@ export type JobRunner = ReturnType<typeof createJobRunner>;
 
 export interface JobRunnerOptions extends Pick<
   JobQueueOptions,
-  'store' | 'clock' | 'log' | 'beatMs' | 'settleMs' | 'restingSkus'
+  'store' | 'clock' | 'log' | 'beatMs' | 'settleMs' | 'runnable'
 > {
   executors: Partial<Record<JobKind, Executor>>;
   /** Maximum number of queued jobs of each kind that run here at once. Kinds that are not named are not claimed. */

@@ -75,9 +75,13 @@ export const createProviders = async (config: ProvidersConfig, options: CreatePr
     text: (sku: string) => routers.texts.get(sku) ?? notOnSale(sku),
     image: (sku: string) => routers.images.get(sku) ?? notOnSale(sku),
     video: (sku: string) => routers.videos.get(sku) ?? notOnSale(sku),
-    /** Returns the SKUs of images and videos that no route serves now, as far as this process knows. */
-    restingSkus: (): string[] =>
-      [...routers.images, ...routers.videos].filter(([, { restMs }]) => restMs() > 0).map(([sku]) => sku),
+    /** What can run here now: images and videos that a route serves, as far as this process knows, and begun videos. */
+    runnable: () => ({
+      skus: [...routers.images, ...routers.videos]
+        .filter(([, { restMs }]) => restMs() <= 0)
+        .map(([sku]) => sku),
+      providers: [...sources.keys()],
+    }),
     /** Opens a begun video, as `resumeVideo`. */
     resume: (started: StartedVideo) => resumeVideo(started, sources.get(started.provider)?.opened.video),
     /** Serves other models by the providers that are open. Calls under way go on. Throws Error for another provider. */

@@ -1,12 +1,14 @@
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { openAccount } from '../mcp/open-account.ts';
+import { openJob, opening, queuedJob, worker } from '../store/builders.ts';
 import { startStubVideoUpstream, type StubVideoUpstream } from '../providers/video/stub-video-upstream.ts';
+import type { NewJob } from '../../src/store/store.ts';
 import { connectAssistant, page, read } from './account-calls.ts';
 import { startTestGateway, type TestGateway } from './start-test-gateway.ts';
 
 let upstream: StubVideoUpstream;
 let gateway: TestGateway;
-let apiKey: string;
+let [apiKey, accountId, keyId] = ['', '', ''];
 
 const film = { model: 'videomodel-2.0', prompt: 'A harbour at dawn', duration: 4, resolution: '480p' };
 const image = { model: 'imagemodel-1.0', prompt: 'A harbour at dawn' };
@@ -38,12 +40,30 @@ models:
     routes: [{ provider: up, model: upstream-text }]
 `,
   });
-  ({ apiKey } = await openAccount(gateway.services));
+  ({ apiKey, accountId, keyId } = await openAccount(gateway.services));
 });
 afterEach(async () => {
   await gateway.stop();
   await upstream.close();
 });
+
+/** Makes a video fail. Returns its id. */
+const failFilm = async (): Promise<string> => {
+  const refusal = { status: 400, body: { error: { message: 'no' } } };
+  upstream.reply('POST /api/v3/contents/generations/tasks', { kind: 'json', ...refusal });
+  const answer = await gateway.call('/v1/videos', { apiKey, body: film });
+  const { id } = (await answer.json()) as { id: string };
+  await vi.waitFor(
+    async () => {
+      expect(await read(gateway, `/v1/videos/${id}`, apiKey)).toMatchObject({
+        status: 'failed',
+        usage: { billed_seconds: 0, cost_usd: '0.00' },
+      });
+    },
+    { timeout: 60_000, interval: 50 },
+  );
+  return id;
+};
 
 describe('while no route can take it', () => {
   it.each([
@@ -60,7 +80,7 @@ describe('while no route can take it', () => {
       // It learns there that the upstream wants no calls for a while.
       await vi.waitFor(
         async () => {
-          expect(gateway.services.providers.restingSkus()).toEqual([body.model]);
+          expect(gateway.services.providers.runnable().skus).not.toContain(body.model);
           expect(await read(gateway, `/v1/jobs/${job.id}`, apiKey)).toMatchObject({ status: 'queued' });
         },
         { timeout: 60_000, interval: 50 },
@@ -100,20 +120,26 @@ it('a chat is refused with the time that the upstream asks for, and then with wh
   }
 });
 
+it('a job of a SKU or a provider that only another gateway has waits for that one', async () => {
+  const { services } = gateway;
+  const now = services.clock.now();
+  const add = (kind: 'image' | 'video', model: string, changes: Partial<NewJob> = {}): Promise<string> => {
+    const job = queuedJob({ accountId, keyId }, { kind, model, deadlineAt: now + 3_600_000, ...changes });
+    return openJob(services.store, opening(job, { now }));
+  };
+  const leased = { status: 'running', leaseOwner: worker, leaseUntil: now + 60_000 } as const;
+  const begun = await add('video', film.model, leased);
+  const providerTask = JSON.stringify({ state: 'started', provider: 'of-another', model: 'x', task: 'x' });
+  await services.store.recordProgress({ id: begun, owner: worker, providerTask });
+  await services.store.releaseJobs({ owner: worker, ids: [begun] });
+  const theirs = [begun, await add('image', 'image-of-another'), await add('video', 'video-of-another')];
+  await failFilm();
+  for (const id of theirs)
+    expect(await read(gateway, `/v1/jobs/${id}`, apiKey)).toMatchObject({ status: 'queued' });
+});
+
 it('a video that failed has no billed seconds', async () => {
-  const refusal = { status: 400, body: { error: { message: 'no' } } };
-  upstream.reply('POST /api/v3/contents/generations/tasks', { kind: 'json', ...refusal });
-  const answer = await gateway.call('/v1/videos', { apiKey, body: film });
-  const { id } = (await answer.json()) as { id: string };
-  await vi.waitFor(
-    async () => {
-      expect(await read(gateway, `/v1/videos/${id}`, apiKey)).toMatchObject({
-        status: 'failed',
-        usage: { billed_seconds: 0, cost_usd: '0.00' },
-      });
-    },
-    { timeout: 60_000, interval: 50 },
-  );
+  const id = await failFilm();
   const assistant = await connectAssistant(gateway, apiKey);
   onTestFinished(() => assistant.close());
   expect(await assistant.callTool({ name: 'get_video', arguments: { video_id: id } })).toMatchObject({

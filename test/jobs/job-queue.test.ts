@@ -94,7 +94,10 @@ describe.each(testEngines())('the queue of a process on $kind', ({ create }) => 
         memoryBytes: 1,
         log: silentLog,
       });
-      const restingSkus = () => [...routers].filter(([, { restMs }]) => restMs() > 0).map(([sku]) => sku);
+      const runnable = () => ({
+        skus: [...routers].filter(([, { restMs }]) => restMs() <= 0).map(([sku]) => sku),
+        providers: [],
+      });
       let returns = 0;
       const returnJob: Store['returnJob'] = async (job) => {
         returns += 1;
@@ -102,7 +105,7 @@ describe.each(testEngines())('the queue of a process on $kind', ({ create }) => 
         return store.returnJob(job);
       };
       createImageRunner = (beatMs) =>
-        createRunner(image, { restingSkus, beatMs, settleMs: 0, store: { ...store, returnJob } });
+        createRunner(image, { runnable, beatMs, settleMs: 0, store: { ...store, returnJob } });
       createImageRunner(20);
     });
     const request = JSON.stringify({ prompt: 'a fox', aspectRatio: 'auto', priceUsd: '0.00000004' });

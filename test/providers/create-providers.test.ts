@@ -135,7 +135,7 @@ describe('the providers of a configuration', () => {
     expect(await rejectionOf(ask(providers, 'chat-2'))).toMatchObject({ code: 'upstream_unavailable' });
   });
 
-  it('tell which images and videos no route serves for a while', async () => {
+  it('tell which images and videos a route serves now, and who can be asked for begun videos', async () => {
     const [stub, spare] = [await startStub(), await startStub()];
     const providers = await create(withUpstream(stub, spare));
     const call = () =>
@@ -148,10 +148,11 @@ describe('the providers of a configuration', () => {
     stub.setDefault(busy);
     spare.setDefault({ kind: 'error', status: 400 });
     await call();
-    expect(providers.restingSkus()).toEqual([]);
+    expect(providers.runnable().skus).toContain('image-1');
     spare.setDefault(busy);
     await call();
-    expect(providers.restingSkus()).toEqual(['image-1']);
+    expect(providers.runnable().skus).not.toContain('image-1');
+    expect(providers.runnable().providers).toEqual(['sandbox', 'upstream', 'spare']);
   });
 
   it('refuse a SKU that is not on sale', async () => {

@@ -78,7 +78,7 @@ describe.each(testEngines())('jobs on $kind', ({ create }) => {
       expect(await idsOf(9)).toEqual([ofMany[1], ofOne[1], ofMany[2], ofMany[3]]);
     });
 
-    it('leaves out SKUs whose routes rest, but not a video that was begun upstream', async () => {
+    it('takes jobs of the SKUs that can run, and a video that was begun upstream whatever its SKU', async () => {
       const owner = await addAccount(store);
       const open = (model: string) => openJob(store, opening(queuedJob(owner, { model, maxAttempts: 2 })));
       const begun = await open('rests');
@@ -86,9 +86,28 @@ describe.each(testEngines())('jobs on $kind', ({ create }) => {
       await store.recordProgress({ id: begun, owner: worker, providerTask: '{}' });
       await store.releaseJobs({ owner: worker, ids: [begun] });
       const [resting, other] = [await open('rests'), await open('serves')];
-      const claimed = await claim({ restingSkus: ['rests', 'no other'] });
+      const claimed = await claim({ skus: ['serves', 'no other'] });
       expect(claimed.map(({ id }) => id)).toEqual([begun, other]);
       expect((await claim()).map(({ id }) => id)).toEqual([resting]);
+    });
+
+    it('leaves a video to those who have the provider that has begun it, but not one of which nobody knows', async () => {
+      const owner = await addAccount(store);
+      const tasks = ['{"state":"started","provider":"one"}', '{"state":"started","provider":"two"}'];
+      const ids: string[] = [];
+      for (const providerTask of [...tasks, '{"state":"starting"}']) {
+        ids.push(
+          await openJob(store, opening(queuedJob(owner, { model: 'gone' }), { now: start + ids.length })),
+        );
+        await claim();
+        await store.recordProgress({ id: ids.at(-1)!, owner: worker, providerTask });
+      }
+      await store.releaseJobs({ owner: worker, ids });
+      const idsOf = async (...providers: string[]) =>
+        (await claim({ skus: [], providers })).map(({ id }) => id);
+      expect(await idsOf('two', 'three')).toEqual([ids[1], ids[2]]);
+      expect(await idsOf('two', 'three')).toEqual([]);
+      expect(await idsOf('one')).toEqual([ids[0]]);
     });
 
     it('leaves out accounts that have their share of the lanes, but not what they have begun upstream', async () => {

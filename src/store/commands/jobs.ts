@@ -153,19 +153,26 @@ interface Claim {
   limit: number;
   leaseUntil: number;
   now: number;
-  /** Of these SKUs and these accounts, only jobs with a task upstream are claimed. */
-  restingSkus?: readonly string[];
+  /** Of other SKUs, and of these accounts, only jobs with a task upstream are claimed. Default: of all SKUs. */
+  skus?: readonly string[];
   fullAccounts?: readonly string[];
+  /** Tasks of other providers are not claimed. Default: those of all are. */
+  providers?: readonly string[];
 }
 
-const isClaimable = ({ isOneOf }: Dialect, restingSkus: string, fullAccounts: string): string =>
-  `(provider_task is not null or not (${isOneOf('model', restingSkus)} or ${isOneOf('account_id', fullAccounts)}))`;
+/** `first`: the number of the first of three parameters. A task that may not have begun names no provider. */
+const isClaimable = ({ kind, isOneOf }: Dialect, first: number): string => {
+  const provider = `${kind === 'sqlite' ? 'provider_task' : 'cast(provider_task as json)'} ->> 'provider'`;
+  return `case when provider_task is null
+      then (cast($${first} as text) is null or ${isOneOf('model', `$${first}`)}) and not ${isOneOf('account_id', `$${first + 1}`)}
+      else cast($${first + 2} as text) is null or ${provider} is null or ${isOneOf(`(${provider})`, `$${first + 2}`)} end`;
+};
 
 /** The sum stops the planner from using the index on the deadline. The index on turns needs no sort. */
 const claimAtOnce = statement({
   text: (dialect) => `with due as (
       select id from jobs where status = 'queued' and deadline_at + 0 > $4 and kind = $1
-        and ${isClaimable(dialect, '$6', '$7')}
+        and ${isClaimable(dialect, 6)}
       order by turn, id limit $5 for update skip locked
     ), j as (
       update jobs set status = 'running', attempts = attempts + 1, lease_owner = $2, lease_until = $3,
@@ -173,16 +180,16 @@ const claimAtOnce = statement({
       from due where jobs.id = due.id returning jobs.*
     )
     select ${jobColumns} from j join holds h on h.job_id = j.id order by j.turn, j.id`,
-  values: valuesOf<Claim>('kind', 'owner', 'leaseUntil', 'now', 'limit', 'restingSkus', 'fullAccounts'),
+  values: valuesOf<Claim>('kind', 'owner', 'leaseUntil', 'now', 'limit', 'skus', 'fullAccounts', 'providers'),
   read: eachOf(toJob),
 });
 
 /** As `claimAtOnce`. */
 const findQueued = statement({
   text: (dialect) => `select id from jobs where status = 'queued' and +deadline_at > $2 and kind = $1
-      and ${isClaimable(dialect, '$4', '$5')}
+      and ${isClaimable(dialect, 4)}
     order by turn, id limit $3`,
-  values: valuesOf<Claim>('kind', 'now', 'limit', 'restingSkus', 'fullAccounts'),
+  values: valuesOf<Claim>('kind', 'now', 'limit', 'skus', 'fullAccounts', 'providers'),
   read: eachOf(toId),
 });
 
