@@ -251,6 +251,7 @@ const end = async (
   const written = {
     ...ended,
     id,
+    accountId,
     owner,
     charge,
     cost,

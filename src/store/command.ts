@@ -13,7 +13,8 @@ import {
 
 /** Runs the steps of a command. SQLite answers at once, PostgreSQL with a promise. */
 export interface Engine {
-  rows(statement: Statement<never, unknown>, values: SqlValue[]): unknown;
+  /** `accountId`: the account of a command that gathers. */
+  rows(statement: Statement<never, unknown>, values: SqlValue[], accountId?: string): unknown;
   /**
    * Runs the steps in one transaction. On SQLite every command is in one anyway. With `accountId` it waits for its turn
    * among the transactions of that account, and takes no connection meanwhile.
@@ -28,7 +29,8 @@ type Step = (engine: Engine) => unknown;
 export type Steps<Output> = Generator<Step, Output, unknown>;
 
 export function* run<Input, Output>(statement: Statement<Input, Output>, input: Input): Steps<Output> {
-  const rows = yield (engine) => engine.rows(statement, statement.values(input, engine.announcement));
+  const rows = yield (engine) =>
+    engine.rows(statement, statement.values(input, engine.announcement), statement.gathers?.(input));
   // The schema is our own, and its tables are strict about types.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   return statement.read(rows as never[]);

@@ -30,9 +30,9 @@ export interface Statement<Input, Output> {
   read: (rows: never[]) => Output;
   /**
    * Set if PostgreSQL runs it once for all commands of the process that wait for it. Its text then begins with `givenRows`,
-   * and each row that it returns has the `position` of its command.
+   * and each row that it returns has the `position` of its command. It returns the account whose row a command locks.
    */
-  gathers?: true;
+  gathers?: (input: Input) => string;
   /** Set if SQLite does not need it, such as a lock. SQLite then runs nothing and answers without rows. */
   only?: 'postgres';
 }

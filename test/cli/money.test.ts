@@ -58,6 +58,7 @@ const chargedJob = async (store: Store, accountId: string, charge: Nano): Promis
   });
   await store.finishJob({
     id,
+    accountId,
     owner: 'test',
     status: 'done',
     result: '[]',

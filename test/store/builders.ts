@@ -114,6 +114,7 @@ export const idempotencyKey = (
 
 export const finishing = (id: string, changes: Partial<FinishJobInput> = {}): FinishJobInput => ({
   id,
+  accountId: '',
   owner: worker,
   status: 'done',
   result: '{"answer":42}',

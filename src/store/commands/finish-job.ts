@@ -16,6 +16,8 @@ export interface NewMedia extends Pick<
 
 export interface FinishJobInput extends JobEnd {
   id: string;
+  /** The account of the job. */
+  accountId: string;
   owner: string;
   /** Not below zero. */
   charge: Nano;
@@ -85,7 +87,7 @@ const finished = columns({ ...endedFields, charged: named('captured', int64()), 
  * using the indexes on running jobs: they look small to it, but contain all jobs that ended since the last vacuum.
  */
 const finishAtOnce = statement({
-  gathers: true,
+  gathers: ({ accountId }: FinishJobInput) => accountId,
   text: `with ${givenRows(`id, owner, status, result, error, metadata, now bigint, charge bigint, cost bigint, entry_id, files, event_id,
       event_body`)}, locked as materialized (
       select jobs.id from given join jobs on jobs.id = given.id

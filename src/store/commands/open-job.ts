@@ -92,7 +92,7 @@ const toAvailable = ({ available }: { available: Nano }): Nano => available;
  * whole statement. The key is looked up by itself, because in a join the planner would read all keys.
  */
 const admitAtOnce = statement({
-  gathers: true,
+  gathers: ({ job }: OpenJobInput) => job.accountId,
   text: `with ${givenRows(`${newJobs.typed()}, hold bigint, endpoint, idempotency_key, body_hash,
       key_expires_at bigint, channel, sender`)}, sound as materialized (
       select * from given

@@ -1,5 +1,5 @@
 import { DatabaseError, type PoolClient } from 'pg';
-import { createFairShareLimiter, type FairShareLimiter } from '../../kit/fair-share-limiter.ts';
+import { createFairShareLimiter } from '../../kit/fair-share-limiter.ts';
 import { sha256 } from '../../kit/ids.ts';
 import type { Engine, Steps } from '../command.ts';
 import type { Dialect, JobAnnouncement, SqlValue, Statement } from '../statement.ts';
@@ -78,9 +78,10 @@ const createQueries = (isPooled: boolean) => {
 const createAccountTurns = (
   { options: { max, connectionTimeoutMillis: longestWaitMs } }: Pool,
   maxWaiting: number,
-): FairShareLimiter =>
-  createFairShareLimiter({
-    total: Math.max(1, Math.floor(max / 2)),
+): (<Output>(owner: string, work: () => Promise<Output>) => Promise<Output>) => {
+  const turns = createFairShareLimiter({
+    // With one, an account whose row is locked would hold up all others.
+    total: Math.max(2, Math.floor(max / 2)),
     queue: {
       total: maxWaiting,
       ...(longestWaitMs === undefined ? {} : { longestWaitMs }),
@@ -88,6 +89,9 @@ const createAccountTurns = (
         new StoreError('overloaded', 'too many changes of one account wait; this one was not tried'),
     },
   });
+  const { signal } = new AbortController();
+  return (owner, work) => turns.run({ owner }, { signal }, work);
+};
 
 export const createEngine = (
   pool: Pool,
@@ -101,35 +105,34 @@ export const createEngine = (
 ) => {
   const { announcement, isPooled, maxWaiting, onGroup } = options;
   const { query, runGroup } = createQueries(isPooled);
+  const inTurn = createAccountTurns(pool, maxWaiting);
   const gathered = createGatherer({
     runGroup: (statement, group) => {
       onGroup?.(group.length);
       return runGroup(pool, statement, group);
     },
-    runAlone: (statement, values) =>
-      inTransaction(pool, 'write', async (client) => (await runGroup(client, statement, [values]))[0] ?? []),
+    runAlone: (statement, { values, accountId }) =>
+      inTurn(accountId, () =>
+        inTransaction(pool, 'write', (client) => runGroup(client, statement, [values])),
+      ).then(([rows = []]) => rows),
   });
   const within = <Output>(steps: Steps<Output>, mode: keyof typeof beginText): Promise<Output> =>
     inTransaction(pool, mode, (client) => {
       const engine: Engine = {
-        rows: async (statement, values) =>
-          statement.gathers === true
-            ? (await runGroup(client, statement, [values]))[0]
-            : query(client, statement, values),
+        rows: async (statement, values, accountId) =>
+          accountId === undefined
+            ? query(client, statement, values)
+            : (await runGroup(client, statement, [values]))[0],
         transaction: (inner) => drive(inner, engine),
         announcement,
       };
       return drive(steps, engine);
     });
-  const turns = createAccountTurns(pool, maxWaiting);
-  const { signal: never } = new AbortController();
   const engine: Engine = {
-    rows: (statement, values) =>
-      statement.gathers === true ? gathered(statement, values) : query(pool, statement, values),
+    rows: (statement, values, accountId) =>
+      accountId === undefined ? query(pool, statement, values) : gathered(statement, { values, accountId }),
     transaction: (steps, accountId) =>
-      accountId === undefined
-        ? within(steps, 'write')
-        : turns.run({ owner: accountId }, { signal: never }, () => within(steps, 'write')),
+      accountId === undefined ? within(steps, 'write') : inTurn(accountId, () => within(steps, 'write')),
     announcement,
   };
   return {
@@ -192,9 +195,13 @@ const rolledBack = async (client: PoolClient): Promise<boolean> => {
   }
 };
 
-interface Call extends Pick<PromiseWithResolvers<unknown[]>, 'resolve' | 'reject'> {
+interface Gathered {
   values: SqlValue[];
+  /** The account whose row it locks. */
+  accountId: string;
 }
+
+type Call = Gathered & Pick<PromiseWithResolvers<unknown[]>, 'resolve' | 'reject'>;
 
 /** Limits how long the first command of a statement waits for the last. */
 const maxGroup = 128;
@@ -214,8 +221,8 @@ export const createGatherer = (runners: {
   /** Runs a statement that gathers once for several commands. Resolves with the rows of each. */
   runGroup(statement: AnyStatement, group: SqlValue[][]): Promise<unknown[][]>;
   /** Runs it for one command, which waits as long as it must for locked rows. */
-  runAlone(statement: AnyStatement, values: SqlValue[]): Promise<unknown[]>;
-}): ((statement: AnyStatement, values: SqlValue[]) => Promise<unknown[]>) => {
+  runAlone(statement: AnyStatement, command: Gathered): Promise<unknown[]>;
+}): ((statement: AnyStatement, command: Gathered) => Promise<unknown[]>) => {
   const { runGroup, runAlone } = runners;
   const waiting = new Map<AnyStatement, Call[]>();
 
@@ -231,9 +238,9 @@ export const createGatherer = (runners: {
         error instanceof DatabaseError &&
         !isOutcomeUnknown(error.code) &&
         (calls.length > 1 || error.code === lockNotAvailable);
-      for (const { values, resolve, reject } of calls)
-        if (runsAgain) runAlone(statement, values).then(resolve, reject);
-        else reject(error);
+      for (const call of calls)
+        if (runsAgain) runAlone(statement, call).then(call.resolve, call.reject);
+        else call.reject(error);
     }
   };
   const answerAll = async (statement: AnyStatement, calls: Call[]): Promise<void> => {
@@ -241,10 +248,10 @@ export const createGatherer = (runners: {
     waiting.delete(statement);
   };
 
-  return (statement, values) => {
+  return (statement, command) => {
     const { promise, ...settle } = Promise.withResolvers<unknown[]>();
     const calls = waiting.get(statement) ?? [];
-    calls.push({ ...settle, values });
+    calls.push({ ...settle, ...command });
     if (!waiting.has(statement)) {
       waiting.set(statement, calls);
       // Commands that begin at the same moment, such as those that an earlier group has answered, go together.

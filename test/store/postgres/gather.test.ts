@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { createGatherer } from '../../../src/store/postgres/engine.ts';
 import { statement, type SqlValue } from '../../../src/store/statement.ts';
 
-const any = statement({ gathers: true, text: '', values: () => [], read: () => null });
+const any = statement({ gathers: () => '', text: '', values: () => [], read: () => null });
 
 /** A server that answers each command with its own value. It refuses a group with the value `bad`. */
 const createServer = (refusal: Error) => {
@@ -17,9 +17,9 @@ const createServer = (refusal: Error) => {
   };
   const gather = createGatherer({
     runGroup,
-    runAlone: async (any, values) => (await runGroup(any, [values]))[0] ?? [],
+    runAlone: async (any, { values }) => (await runGroup(any, [values]))[0] ?? [],
   });
-  return { groups, send: (value: string) => gather(any, [value]) };
+  return { groups, send: (value: string) => gather(any, { values: [value], accountId: '' }) };
 };
 
 const refused = new DatabaseError('refused', 0, 'error');

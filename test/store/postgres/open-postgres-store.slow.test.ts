@@ -46,6 +46,13 @@ describe.runIf(hasService('PostgreSQL'))('the PostgreSQL store', () => {
     opened.push(store);
     return store;
   };
+  /** Does `work` while another transaction has the row of an account. */
+  const whileLocked = (accountId: string, work: () => Promise<unknown>): Promise<void> =>
+    onPostgres(async (client) => {
+      await client.query('begin');
+      await client.query(`select 1 from ${schema}.accounts where id = '${accountId}' for update`);
+      await work();
+    });
   const topUp = (store: Store, accountId: string, id: string) =>
     store.postEntry({ id, accountId, type: 'topup', amount: 10n, note: null, now: start });
 
@@ -235,9 +242,7 @@ describe.runIf(hasService('PostgreSQL'))('the PostgreSQL store', () => {
   it('survives if the server ends a connection within a transaction', async () => {
     const store = await open(marked());
     const owner = await addAccount(store);
-    await onPostgres(async (client) => {
-      await client.query('begin');
-      await client.query(`select 1 from ${schema}.accounts where id = '${owner.accountId}' for update`);
+    await whileLocked(owner.accountId, async () => {
       const opened = store.openJob(opening(queuedJob(owner), { activeLimit: 5 })).then(
         ({ outcome }) => outcome,
         ({ reason, message }: StoreError) => `${reason}: ${message}`,
@@ -254,7 +259,6 @@ describe.runIf(hasService('PostgreSQL'))('the PostgreSQL store', () => {
       await expect.poll(isWaiting).toBe(true);
       await terminate();
       expect(await opened).toMatch(/^unavailable: .*terminat/);
-      await client.query('rollback');
     });
     expect(await openJob(store, opening(queuedJob(owner), { activeLimit: 5 }))).toBeDefined();
     await assertSoundBooks(store);
@@ -275,15 +279,12 @@ describe.runIf(hasService('PostgreSQL'))('the PostgreSQL store', () => {
       await onPostgres((client) => client.query(`alter role ${schema} set statement_timeout = '2s'`));
     const store = await open({ statementTimeoutMs: 2_000 });
     const { accountId } = await addAccount(store, { balance: 0n });
-    await onPostgres(async (client) => {
-      await client.query('begin');
-      await client.query(`select 1 from ${schema}.accounts where id = '${accountId}' for update`);
-      await expect(topUp(store, accountId, 'entry 1')).rejects.toMatchObject({
+    await whileLocked(accountId, () =>
+      expect(topUp(store, accountId, 'entry 1')).rejects.toMatchObject({
         reason: 'unavailable',
         message: expect.stringContaining('statement timeout'),
-      });
-      await client.query('rollback');
-    });
+      }),
+    );
     expect(await topUp(store, accountId, 'entry 2')).toMatchObject({ available: 10n });
     await assertSoundBooks(store);
   });
@@ -294,20 +295,16 @@ describe.runIf(hasService('PostgreSQL'))('the PostgreSQL store', () => {
       await addAccount(store, { balance: 9n }),
       await addAccount(store, { balance: 9n }),
     ];
-    await onPostgres(async (client) => {
-      await client.query('begin');
-      await client.query(`select 1 from ${schema}.accounts where id = '${locked.accountId}' for update`);
-      let isWaiting = true;
-      const waiting = store
-        .openJob(opening(runningJob(locked), { hold: 1n }))
-        .finally(() => (isWaiting = false));
+    let isWaiting = true;
+    let waiting: Promise<unknown> = Promise.resolve();
+    await whileLocked(locked.accountId, async () => {
+      waiting = store.openJob(opening(runningJob(locked), { hold: 1n })).finally(() => (isWaiting = false));
       await store.openJob(opening(runningJob(other), { hold: 1n }));
       await store.openJob(opening(runningJob(other, { id: 'later' }), { hold: 1n }));
       await store.finishJob(finishing('later', { charge: 1n }));
       expect(isWaiting).toBe(true);
-      await client.query('rollback');
-      expect(await waiting).toMatchObject({ outcome: 'opened' });
     });
+    expect(await waiting).toMatchObject({ outcome: 'opened' });
     await assertSoundBooks(store);
   });
 
@@ -316,18 +313,36 @@ describe.runIf(hasService('PostgreSQL'))('the PostgreSQL store', () => {
     const [busy, other] = [await addAccount(store), await addAccount(store)];
     const openBudgeted = (owner: Owner) =>
       store.openJob(opening(runningJob(owner, { isBudgeted: true }), { hold: 1n }));
-    await onPostgres(async (client) => {
-      await client.query('begin');
-      await client.query(`select 1 from ${schema}.accounts where id = '${busy.accountId}' for update`);
-      let opened = 0;
-      const burst = Array.from({ length: 20 }, () => openBudgeted(busy).finally(() => (opened += 1)));
+    let opened = 0;
+    let burst: Promise<unknown>[] = [];
+    await whileLocked(busy.accountId, async () => {
+      burst = Array.from({ length: 20 }, () => openBudgeted(busy).finally(() => (opened += 1)));
       expect(await store.getAccount(other.accountId)).not.toBeNull();
       expect(await store.openJob(opening(runningJob(other)))).toMatchObject({ outcome: 'opened' });
       expect(await openBudgeted(other)).toMatchObject({ outcome: 'opened' });
       expect(opened).toBe(0);
-      await client.query('rollback');
-      for (const outcome of await Promise.all(burst)) expect(outcome).toMatchObject({ outcome: 'opened' });
     });
+    for (const outcome of await Promise.all(burst)) expect(outcome).toMatchObject({ outcome: 'opened' });
+    await assertSoundBooks(store);
+  });
+
+  it('answers other accounts while many jobs of an account that end wait for its row', async () => {
+    const store = await open({ poolSize: 4, connectTimeoutMs: 2_000 });
+    const [busy, other] = [await addAccount(store), await addAccount(store)];
+    const begin = (owner: Owner) => openJob(store, opening(runningJob(owner), { hold: 1n }));
+    const end = ({ accountId }: Owner, id: string) =>
+      store.finishJob(finishing(id, { accountId, charge: 1n }));
+    const ids = await Promise.all(Array.from({ length: 20 }, () => begin(busy)));
+    const ofOther = await begin(other);
+    let ending: Promise<unknown>[] = [];
+    await whileLocked(busy.accountId, async () => {
+      ending = ids.map((id) => end(busy, id));
+      await expect(Promise.race(ending)).rejects.toMatchObject({ reason: 'overloaded' });
+      expect(await end(other, ofOther)).toMatchObject({ outcome: 'finished' });
+    });
+    await Promise.allSettled(ending);
+    await Promise.all(ids.map((id) => end(busy, id)));
+    expect(await available(store, busy.accountId)).toBe(980n);
     await assertSoundBooks(store);
   });
 
