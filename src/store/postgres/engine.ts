@@ -178,12 +178,15 @@ const inTransaction = async <T>(
     await answered(client.query('commit'));
     return result;
   } catch (error) {
-    isBroken = !(await rolledBack(client));
+    isBroken = !(await rolledBack(client)) || isStandby(error);
     throw error;
   } finally {
     client.release(isBroken);
   }
 };
+
+/** After a failover it would stay a connection to the standby, or to the former primary. */
+const isStandby = (error: unknown): boolean => error instanceof DatabaseError && error.code === '25006';
 
 /** False if the connection is broken; then the server rolls back by itself. */
 const rolledBack = async (client: PoolClient): Promise<boolean> => {

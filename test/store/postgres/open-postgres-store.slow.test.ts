@@ -190,6 +190,24 @@ describe.runIf(hasService('PostgreSQL'))('the PostgreSQL store', () => {
     await expect(store.probe()).rejects.toMatchObject({ reason: 'unavailable' });
   });
 
+  it.skipIf(poolerUrl)(
+    'leaves a connection on which nothing can be written, as to a former primary',
+    async () => {
+      const owner = await addAccount(await open());
+      const readOnly = `${schema} set default_transaction_read_only`;
+      await onPostgres((client) =>
+        client.query(`create role ${schema} superuser login; alter role ${readOnly} = on`),
+      );
+      const url = new URL(postgresUrl);
+      url.username = schema;
+      const store = await open({ url: url.href, poolSize: 1 });
+      const send = () => store.openJob(opening(runningJob(owner, { isBudgeted: true })));
+      await expect(send()).rejects.toMatchObject({ reason: 'unavailable' });
+      await onPostgres((client) => client.query(`alter role ${readOnly} = off`));
+      expect(await send()).toMatchObject({ outcome: 'opened' });
+    },
+  );
+
   it('asks once whether it can be written, however many want to know', async () => {
     const store = await open();
     expect(store.probe()).toBe(store.probe());
