@@ -162,7 +162,7 @@ const inFlags = (message: string, parameters: readonly Parameter[]): string =>
 const quote = (value: unknown): string => {
   if (typeof value === 'object') return `'${JSON.stringify(value)}'`;
   const text = typeof value === 'string' ? value : JSON.stringify(value);
-  return /^[\w./:@-]+$/.test(text) ? text : JSON.stringify(text);
+  return /^[\w./:@,-]+$/.test(text) ? text : JSON.stringify(text);
 };
 
 const toArguments = (parameters: readonly Parameter[], input: Readonly<Record<string, unknown>>): string[] =>
@@ -170,7 +170,9 @@ const toArguments = (parameters: readonly Parameter[], input: Readonly<Record<st
     const value = input[field];
     if (value === undefined) return [];
     if (value === true) return [`--${name}`];
-    return isOption ? [`--${name}`, quote(value)] : [quote(value)];
+    if (Array.isArray(value) && !isOption) return value.map(quote);
+    const one = quote(Array.isArray(value) ? value.join(',') : value);
+    return isOption ? [`--${name}`, one] : [one];
   });
 
 /** The option of an id that the caller makes, so that a repeated command does nothing twice. */

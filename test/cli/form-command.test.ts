@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { expect, test } from 'vitest';
+import { z } from 'zod';
 import { AppError } from '../../src/kit/errors.ts';
 import { newId } from '../../src/kit/ids.ts';
 import { addCommands, type Session } from '../../src/cli/command.ts';
@@ -75,6 +76,15 @@ test('a refusal stays as it is, but for the names of options', async () => {
   await expect(inputOf(changeKey, ['keys', 'set', 'k'], wrong)).rejects.toThrow(
     'key_id: is wrong; --alert-url: is no URL',
   );
+});
+
+test('an example of the help can be typed: words of a list stand by themselves, and those of an option have commas', () => {
+  const names = z.array(z.string()).describe('Names.');
+  const form = { title: 'Send', description: 'Sends.', fields: { file: names, skus: names.optional() } };
+  const example = { file: ['a.csv', 'b c.csv'], skus: ['one', 'two'] };
+  const run = () => Promise.reject(new Error('never'));
+  const { examples } = toCommand({ ...form, usage: 'send <file...> [--skus <skus>]', example, run });
+  expect(examples).toEqual(['causeway send a.csv "b c.csv" --skus one,two']);
 });
 
 test('a usage line that names no field is a fault of the program', () => {
