@@ -183,9 +183,9 @@ describe.each(stores)('a search with an idempotency key and a proof, on $store',
     expect(await spent()).toBe('0.10');
   });
 
-  it('is not charged anew while its client has gone, and its proof may still be settled', async () => {
+  it('is not charged anew while its client has gone, and is answered for its key when its proof is settled', async () => {
     const { search, spent } = await openBuyer();
-    const { leads } = paid.gateway.services;
+    const { leads, store, clock } = paid.gateway.services;
     const key = randomUUID();
     const proof = await paid.prove();
     const gone = new AbortController();
@@ -208,9 +208,17 @@ describe.each(stores)('a search with an idempotency key and a proof, on $store',
         },
         { timeout: 30_000, interval: 200 },
       );
-      expect((await search({ key, proof })).status).toBe(200);
+      const { status, body } = await search({ key, proof });
+      expect(status).toBe(200);
+      for (const call of [{ key }, { key, proof: await paid.prove() }])
+        expect(await search(call)).toMatchObject({ status: 200, body });
+      expect((await search({ key, query: 'query=tea' })).body.error.code).toBe('idempotency_conflict');
     });
     expect([taken, await spent()]).toEqual([searchPrice, '0.00']);
+    const [payment] = await store.listPayments({ limit: 1, states: ['settled', 'delivered'] });
+    const refund = { payment: payment?.identity ?? '', amount: null, acceptsUnknown: false, note: null };
+    await store.planRefund({ ...refund, id: randomUUID(), now: clock.now() });
+    expect([(await search({ key })).status, await spent()]).toEqual([200, '0.10']);
   });
 
   it('and without an API key is charged once for the key of its wallet, which answers no other search', async () => {

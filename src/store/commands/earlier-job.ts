@@ -1,5 +1,5 @@
 import { run, type Steps } from '../command.ts';
-import { firstOf, firstRow, hasRows, statement, valuesOf } from '../statement.ts';
+import { firstOf, firstRow, statement, valuesOf } from '../statement.ts';
 import { findJob, jobColumns, toJob, type Job } from './job-table.ts';
 import { getPayment } from './payments.ts';
 import { freesItsKey } from '../../rules/jobs.ts';
@@ -32,12 +32,16 @@ const findClaim = statement({
   read: firstRow<{ job_id: string; body_hash: string; expires_at: bigint }>(),
 });
 
-/** Whether another payment, which raises no balance, is or may be settled for a job, as if its process died meanwhile. */
-const isPaidAlone = statement({
-  text: `select 1 from payments where job_id = $1 and credit is null and state not in ('rejected', 'failed')
+/**
+ * Finds another payment, which raises no balance and is not given back, that is or may be settled for a job, as if its
+ * process died meanwhile. `answer`: what it has bought; null before it is settled.
+ */
+const findPaidAlone = statement({
+  text: `select case when state in ('settled', 'delivered') then result end as answer from payments
+    where job_id = $1 and credit is null and refunded = 0 and state not in ('rejected', 'failed')
     and identity <> coalesce(cast($2 as text), '')`,
   values: valuesOf<{ jobId: string; payment: string | null }>('jobId', 'payment'),
-  read: hasRows,
+  read: firstRow<{ answer: string | null }>(),
 });
 
 interface Sought {
@@ -62,9 +66,13 @@ export function* findEarlier({ accountId, idempotency, payment, now }: Sought): 
   const claim = idempotency === null ? null : yield* run(findClaim, { ...idempotency, accountId });
   const job = claim !== null && claim.expires_at > now ? yield* run(findJob, claim.job_id) : null;
   const isFree = job !== null && freesItsKey(job);
-  if (job === null || (isFree && !(yield* run(isPaidAlone, { jobId: job.id, payment })))) return null;
+  const alone = isFree ? yield* run(findPaidAlone, { jobId: job.id, payment }) : null;
+  if (job === null || (isFree && alone === null)) return null;
   if (claim?.body_hash !== idempotency?.bodyHash) return { outcome: 'conflict' };
-  if (isFree) return { outcome: 'unsettled' };
+  if (alone !== null)
+    return alone.answer === null
+      ? { outcome: 'unsettled' }
+      : { outcome: 'replayed', job: { ...job, status: 'done', error: null, result: alone.answer } };
   return yield* judgeEarlier(job, payment);
 }
 
