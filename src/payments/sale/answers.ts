@@ -66,6 +66,10 @@ export const refusals = {
     conflict(
       'This payment proof was used, and its answer was delivered more than a day ago. Sign a new payment.',
     ),
+  found: (): AppError =>
+    conflict(
+      'This payment was found to be settled when its answer was not kept any more. Ask the operator to give it back.',
+    ),
   unknown: (): AppError =>
     new AppError(
       'invalid_payment',

@@ -1,5 +1,5 @@
 import type { Clock } from '../../kit/clock.ts';
-import { AppError } from '../../kit/errors.ts';
+import { refusals } from './answers.ts';
 import {
   createChallengeRegistry,
   largestPrice,
@@ -158,8 +158,7 @@ const payableNow = (
 const toSold = (outcome: PayOutcome): SoldOutcome => {
   if (outcome.outcome === 'unpaid') return outcome;
   const { result } = outcome;
-  if (result === null)
-    throw new AppError('server_error', 'The paid result is missing. Contact the operator.');
+  if (result === null) throw refusals.found();
   return { ...outcome, result };
 };
 

@@ -14,6 +14,7 @@ import {
   unpaid,
   type GateFixture,
 } from '../support/gate-fixture.ts';
+import { dieAt } from '../support/dying-store.ts';
 import { testEngines, type TestStore } from '../../store/open-test-store.ts';
 
 let fixture: GateFixture;
@@ -143,6 +144,31 @@ describe('a proof that does not pay these terms', () => {
     expect(await codeOf(gate.sellAnswer(sale.request(guessed)))).toBe('payment_conflict');
     await expect(gate.sellAnswer(sale.request(guessed))).rejects.toThrow(/^The nonce of this payment/);
   });
+});
+
+it('a payment that is found when its answer is gone says how its money comes back', async () => {
+  const sale = createSale('found late');
+  const proofs = await fixture.buyer.prove(challenge, 'base');
+  const { store, dead } = dieAt(fixture.store, 'after', 'produced');
+  void fixture.openGate({ store }).sellAnswer(sale.request(proofs));
+  await dead;
+  const [payment] = await fixture.store.listPayments({ limit: 1 });
+  const identity = payment?.identity ?? '';
+  const later = fixture.openGate({ clock: { now: () => Date.now() + 90_000_000 } });
+  const { controls } = fixture.chains.base;
+  controls.inject({ fault: 'unavailable' });
+  expect(await later.reconcileOne({ identity, transaction: null })).toMatchObject({ state: 'failed' });
+  controls.clearFaults();
+  const prunedAt = Date.now() + 90_000_001;
+  await fixture.store.prunePayments({ rejectedBefore: 0, deliveredBefore: prunedAt, limit: 1_000 });
+  // Somebody else has settled it.
+  served(await fixture.openGate({ store: otherShop.store }).sellAnswer(sale.request(proofs)));
+  expect(await later.reconcileOne({ identity, transaction: null })).toMatchObject({ state: 'settled' });
+  const refusal = await refusalOf(gate.sellAnswer(sale.request(proofs)));
+  expect([refusal.code, refusal.message]).toEqual([
+    'payment_conflict',
+    expect.stringContaining('give it back'),
+  ]);
 });
 
 describe('garbage in place of a proof', () => {
