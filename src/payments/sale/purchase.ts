@@ -323,7 +323,7 @@ const takeOver = async (
 ): Promise<{ taken: Payment; method: PaymentMethod }> => {
   if (isLeased(context, payment)) throw refusals.inProgress();
   const method = findMethod(context.methods, payment.network);
-  if (method === null) throw refusals.unavailable();
+  if (method === null) throw event === 'resumed' ? refusals.pending(payment) : refusals.unavailable();
   const taken = await movePayment(context, payment, event, {});
   if (taken === null) throw refusals.inProgress();
   return { taken, method };

@@ -205,6 +205,22 @@ describe('a settlement', () => {
   });
 });
 
+it.each([
+  ['may have been sent is pending', 'before', 'settled', 'payment_pending'],
+  ['was not sent waits for its network', 'after', 'produced', 'payment_unavailable'],
+] as const)(
+  'a payment that %s when its network is not configured any more',
+  async (_what, when, state, code) => {
+    const sale = createSale(`network gone ${state}`);
+    const proofs = await fixture.buyer.prove(challenge, 'base');
+    await dieDuring(sale, proofs, { when, state });
+    const networks = fixture.localNetworks.filter(({ network }) => network !== fixture.chains.base.network);
+    const gate = fixture.openGate({ networks, clock: { now: () => Date.now() + leaseMs + 1_000 } });
+    expect(await codeOf(gate.sellAnswer(sale.request(proofs)))).toBe(code);
+    expect(served(await openLater().sellAnswer(sale.request(proofs))).replayed).toBe(true);
+  },
+);
+
 describe('reconciling', () => {
   it.each(chains)('finds what a dead process settled (%s)', async (chain) => {
     const sale = createSale(`reconciled ${chain}`);
