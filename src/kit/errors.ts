@@ -193,9 +193,9 @@ export const wrongHeader = (param: string, msg: string): AppError => {
 };
 
 export const hasCode =
-  (code: ErrorCode) =>
+  (...codes: ErrorCode[]) =>
   (error: unknown): boolean =>
-    error instanceof AppError && error.code === code;
+    error instanceof AppError && codes.includes(error.code);
 
 /** For `.catch`: answers with `value` in place of the errors that `isKnown` names, and throws all others. */
 export const instead =

@@ -103,17 +103,21 @@ const payThenRun = async (
   services: Services,
   owed: EarlierJob | null = null,
 ): Promise<Answer> => {
-  const answer = await payAtPrices(order, call, services, owed);
-  if (answer.kind !== 'payment_required' || !hasProof(call.proofs)) return answer;
+  const paying = payAtPrices(order, call, services, owed);
+  const answer = await paying.catch(unlessTooLittle);
+  if (answer !== null && (answer.kind !== 'payment_required' || !hasProof(call.proofs))) return answer;
   for (const former of services.catalogs.former(services.clock.now())) {
     const catalogs = { ...services.catalogs, ...former };
-    const paying = payAtPrices(order, call, { ...services, catalogs }, owed);
-    // Null: the SKU was not sold then.
-    const before = await paying.catch(instead(null, hasCode('model_not_found')));
+    const before = await payAtPrices(order, call, { ...services, catalogs }, owed).catch(unlessNotSold);
     if (before !== null && before.kind !== 'payment_required') return before;
   }
-  return answer;
+  return paying;
 };
+
+/** Null: a known payment, which may have paid a former price, is too little. */
+const unlessTooLittle = instead(null, hasCode('insufficient_balance'));
+/** Null: the SKU was not sold then, or cost more. */
+const unlessNotSold = instead(null, hasCode('model_not_found', 'insufficient_balance'));
 
 /**
  * The payment raises the balance of the caller, or of the wallet's own account, by the most that the call can cost. Then
@@ -131,13 +135,14 @@ const payAtPrices = async (
   const quote = await quotePaid(order, { owed, requestHash }, { call, services });
   const { price, unpaidMs: deadlineMs = services.config.chatDeadlineMs } = quote;
   const toPaid = async (
-    { identity, accountId }: Pick<Payment, 'identity' | 'accountId'>,
+    { identity, accountId, credit }: Pick<Payment, 'identity' | 'accountId' | 'credit'>,
     most: Nano | null,
-  ): Promise<AccountCall> => ({
-    ...call,
-    caller: await buyerOf(accountId, { call, price }, services),
-    payment: { identity, most },
-  });
+  ): Promise<AccountCall> => {
+    const caller = await buyerOf(accountId, { call, price }, services);
+    // The call may not cost more than was paid for it, as when its price has risen since.
+    const available = credit !== null && credit < price ? credit : caller.available;
+    return { ...call, caller: { ...caller, available }, payment: { identity, most } };
+  };
   const toPledged = (payment: Payment): Promise<AccountCall> => {
     assertNotDraining(services);
     assertOnSale(sale, services);
@@ -184,7 +189,8 @@ const payAtPrices = async (
     return withReceipt(isPublic ? withoutBalance(answer, services) : answer, receipt);
   } catch (error) {
     if (isRepeat) throw error;
-    throw paidFor(toAppError(error), { receipt, price, hasKey: call.caller !== null });
+    const hasKey = call.caller !== null;
+    throw paidFor(toAppError(error), { receipt, price: paid.credit ?? price, hasKey });
   }
 };
 

@@ -1,7 +1,7 @@
 import { ExactEvmScheme } from '@x402/evm/exact/client';
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch';
 import { privateKeyToAccount } from 'viem/accounts';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { operatorOf } from '../cli/run-cli.ts';
 import { createOperatorClient } from '../operator/operator-client.ts';
 import { startPaidSearch, type PaidSearch } from './start-paid-search.ts';
@@ -72,7 +72,8 @@ it('a model that is off is sold to nobody, and its price may change meanwhile', 
   await operator.post(`/models/${sku}/unset`);
 });
 
-it('a proof for a price that was quoted before a change pays this price', async () => {
+/** A new proof for the terms of a call as they are now. */
+const quote = async (path = '/v1/images/generations', input: object = body) => {
   let proof = '';
   const wallet = privateKeyToAccount(sale.chains.base.buyer.privateKey);
   const client = new x402Client().register('eip155:*', new ExactEvmScheme(wallet));
@@ -81,14 +82,15 @@ it('a proof for a price that was quoted before a change pays this price', async 
     proof = request.headers.get('payment-signature') ?? '';
     return proof === '' ? fetch(request) : new Response('{}');
   }, client);
-  const quote = async (): Promise<Record<string, string>> => {
-    await keeping(`${sale.gateway.url}/v1/images/generations`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    });
-    return { 'payment-signature': proof };
-  };
+  await keeping(sale.gateway.url + path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(input),
+  });
+  return { 'payment-signature': proof };
+};
+
+it('a proof for a price that was quoted before a change pays this price', async () => {
   await setPrice('0.02');
   const older = await quote();
   await operator.post(`/models/${sku}/unset`);
@@ -101,6 +103,38 @@ it('a proof for a price that was quoted before a change pays this price', async 
   await operator.post(`/models/${sku}/unset`);
   expect((await sale.gateway.services.store.checkLedger()).problems).toEqual([]);
 });
+
+it.each([
+  ['a wallet', false],
+  ['an account', true],
+])(
+  'a paid call of %s that has not run is run for what was paid, although its model is dearer by then',
+  async (_of, hasKey) => {
+    const { store, clock } = sale.gateway.services;
+    const topUp = { amount_usd: '1.00' };
+    const headers = await quote('/v1/topup', topUp);
+    expect((await sale.gateway.call('/v1/topup', { body: topUp, headers, apiKey: null })).status).toBe(200);
+    const proofs = [await quote(), await quote()];
+    const drawFor = (proof = {}) => draw(proof, hasKey ? sale.gateway.apiKey : null);
+    vi.spyOn(store, 'openJob')
+      .mockRejectedValueOnce(new Error('away'))
+      .mockRejectedValueOnce(new Error('away'));
+    for (const proof of proofs) expect((await drawFor(proof)).status).toBe(500);
+    await setPrice('0.5');
+    const paid = await drawFor(proofs[0]);
+    expect([paid.status, paid.headers.get('x-causeway-charge-usd')]).toEqual([200, '0.04']);
+    // The former price holds for some minutes. Later the rest of the balance is not touched, either.
+    const now = clock.now() + 600_000;
+    vi.spyOn(clock, 'now').mockImplementation(() => now);
+    const late = await drawFor(proofs[1]);
+    expect([late.status, await late.text()]).toEqual([
+      402,
+      expect.stringContaining('payment of $0.04 is settled'),
+    ]);
+    vi.restoreAllMocks();
+    await operator.post(`/models/${sku}/unset`);
+  },
+);
 
 it('refuses what is no price of the kind, an unknown model and nothing at all, and says why', async () => {
   const refusals = [

@@ -72,8 +72,9 @@ interface Served<Result> {
   replayed: boolean;
   transaction: string | null;
   identity: string;
-  /** The account whose balance it raised; null for none. */
+  /** The account whose balance it raised, and by how much; null for none. */
   accountId: string | null;
+  credit: Nano | null;
   /** Null for a result that was given away. */
   settledAt: number | null;
   /** What was paid; null for a result that was given away. */

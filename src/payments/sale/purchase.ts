@@ -151,8 +151,7 @@ const serve = async (context: SaleContext, payment: Payment, order: Order): Prom
       ? toReceipt({ ...toSettleResponse(verified, { transaction: null }), amount: '0' })
       : undefined;
     const { identity, accountId } = verified;
-    const nothing = { receipt, replayed: false, transaction: null, settledAt: null, paid: null };
-    return { outcome: 'served', result, identity, accountId, ...nothing };
+    return { ...given, result, receipt, replayed: false, identity, accountId };
   }
   const { decimals } = method.network.asset;
   const produced = await movePayment(context, verified, 'produced', {
@@ -163,6 +162,9 @@ const serve = async (context: SaleContext, payment: Payment, order: Order): Prom
   if (produced === null) throw refusals.inProgress();
   return settleProduced(context, produced, { request, method, signed, replayed: false });
 };
+
+/** Of a result that is given away. */
+const given = { outcome: 'served', transaction: null, settledAt: null, paid: null, credit: null } as const;
 
 /** Makes the result. Frees the proof before it throws, unless work goes on. */
 const produce = async (
@@ -215,9 +217,10 @@ const finish = (
   if (settled.outcome === 'failed') return unpaid(context, request, settled.reason, settled.receipt);
   const { payment, receipt, transaction } = settled;
   if (payment.state !== 'delivered') context.inBackground(noteDelivery(context, payment));
-  const { result, identity, accountId, settledAt, network, asset, amount } = payment;
+  const { result, identity, accountId, credit, settledAt, network, asset, amount } = payment;
   const paid = { network, asset, amount };
-  return { outcome: 'served', result, receipt, replayed, transaction, identity, accountId, settledAt, paid };
+  const bought = { result, receipt, replayed, transaction, settledAt, paid };
+  return { outcome: 'served', ...bought, identity, accountId, credit };
 };
 
 const noteDelivery = async (context: SaleContext, payment: Payment): Promise<void> => {
