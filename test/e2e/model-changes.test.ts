@@ -104,6 +104,17 @@ it('a proof for a price that was quoted before a change pays this price', async 
   expect((await sale.gateway.services.store.checkLedger()).problems).toEqual([]);
 });
 
+it('a proof that was not sent is not settled while its model is off', async () => {
+  const proof = await quote();
+  const fault = sale.chains.base.controls.inject({ fault: 'unavailable', methods: ['eth_estimateGas'] });
+  expect((await draw(proof, null)).status).toBe(503);
+  fault.remove();
+  await operator.post(`/models/${sku}`, { state: 'off' });
+  expect(await sale.charged(async () => void (await draw(proof, null)))).toBe(0n);
+  await operator.post(`/models/${sku}/unset`);
+  expect((await draw(proof, null)).status).toBe(200);
+});
+
 it.each([
   ['a wallet', false],
   ['an account', true],

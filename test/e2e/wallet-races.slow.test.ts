@@ -250,12 +250,14 @@ describe.each(stores)('on $store', ({ environment }) => {
   it('a job that was paid from the balance is answered again for a proof, which is not settled', async () => {
     const wallet = await createWallet();
     expect((await send(chat, await prove(wallet, chat, 'exact'))).status).toBe(200);
-    const apiKey = await issueKeyOf(wallet);
     const question = { ...chat, messages: [{ role: 'user', content: 'From the balance.' }] };
     const headers = { 'idempotency-key': 'from-balance' };
-    expect((await send(question, headers, apiKey)).status).toBe(200);
-    const repeated = await send(question, { ...headers, ...(await prove(wallet, question)) });
-    expect(repeated.status).toBe(200);
+    const unsent = await prove(wallet, question, 'exact');
+    sale.chains.base.controls.inject({ fault: 'unavailable', methods: ['eth_estimateGas'], times: 1 });
+    expect((await send(question, { ...headers, ...unsent })).status).toBe(503);
+    expect((await send(question, headers, await issueKeyOf(wallet))).status).toBe(200);
+    for (const proof of [await prove(wallet, question), unsent])
+      expect((await send(question, { ...headers, ...proof })).status).toBe(200);
     const { jobs, paid } = await booksOf(wallet);
     expect([jobs.length, paid.length]).toEqual([2, 1]);
   });

@@ -315,6 +315,17 @@ const resumeProduced = async (
 ): Promise<PayOutcome> => {
   if (await isBarred(context, payment)) throw refusals.tooManyReverts(revertLimit.withinMs);
   const { taken, method } = await takeOver(context, payment, 'continued');
+  // A payment in advance was only checked so far, and that may be old.
+  if (taken.credit !== null && taken.settledAmount === null) {
+    const checking = whileLeased(context, taken, () => request.produce(request.signal, taken));
+    const checked = await checking.catch((error: unknown) => ({ error }));
+    if (checked !== null && typeof checked === 'object') {
+      await pause(context, taken);
+      if ('error' in checked) throw checked.error;
+      const { identity, accountId } = taken;
+      return { ...given, result: checked.free, receipt: undefined, replayed: true, identity, accountId };
+    }
+  }
   return settleProduced(context, taken, { request, method, replayed: true });
 };
 
