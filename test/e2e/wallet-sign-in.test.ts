@@ -16,6 +16,7 @@ import {
   serializeErc6492Signature,
   size,
   toFunctionSelector,
+  zeroAddress,
   type Hex,
 } from 'viem';
 import { generatePrivateKey, privateKeyToAccount, privateKeyToAddress } from 'viem/accounts';
@@ -248,6 +249,7 @@ describe('a signed message', () => {
     ['another text', { statement: 'Sign in for nothing' }],
     ['another form', { signature: '0x1234' }],
     ['no form', { signature: 'signed' }],
+    ['nobody, as the zero address', { address: zeroAddress, signature: `0x${'11'.repeat(64)}1b` }],
   ])('is refused with a signature of %s', async (_name, changes) => {
     const response = await send({ ...(await signed()), ...changes });
     expect(await refusal(response)).toMatchObject({ status: 401, code: 'invalid_sign_in' });

@@ -6,6 +6,7 @@ import {
   isAddress,
   isHex,
   verifyMessage,
+  zeroAddress,
   type Address,
   type Hex,
 } from 'viem';
@@ -46,8 +47,8 @@ export const findEvmSigner = async (
   { text, address, signature, network }: SignedText,
   chain: EvmChain,
 ): Promise<string | null> => {
-  // An address without capitals has no checksum.
-  if (!isAddress(address) || !isHex(signature)) return null;
+  // An address without capitals has no checksum. No key signs for the zero address, which wrong signatures lead to.
+  if (!isAddress(address) || address === zeroAddress || !isHex(signature)) return null;
   const signed = { address, text, signature };
   if (await isSignedByKey(signed)) return `eip155:${address.toLowerCase()}`;
   return (await isSignedByContract(chain, signed))
