@@ -85,16 +85,13 @@ const sellUnderKey = async (
       throw paymentInProgress();
     },
   );
-  try {
-    return await selling;
-  } catch (error) {
-    const twin = own.taken === undefined ? null : await answerEarlier(...own.taken, services);
-    if (twin !== null) return twin;
-    // The key is free again when its job has ended, and a client may send the call anew once this one is answered. The job
-    // runner logs a job that it lost.
-    await own.job?.finished.catch(() => null);
-    throw error;
-  }
+  const answer = await selling.catch(() =>
+    own.taken === undefined ? null : answerEarlier(...own.taken, services),
+  );
+  // The key is free again when its job has ended, and a client may send the call anew once this one is answered. The job
+  // runner logs a job that it lost.
+  if (answer?.kind !== 'json') await own.job?.finished.catch(() => null);
+  return answer ?? selling;
 };
 
 const notPaid = (): never => {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { formatUsd, parseUsd } from '../../src/kit/money.ts';
 import { createTestDatabase } from '../cli/test-database.ts';
@@ -269,7 +270,7 @@ describe.each(stores)('a search with an idempotency key and a proof, on $store',
   it('and without an API key is searched and charged anew when its settlement has failed', async () => {
     const { base } = paid.chains;
     const { buyer, address, spendAll } = await createSpender(paid.chains, searchPrice);
-    const { leads, x402 } = paid.gateway.services;
+    const { leads, store, x402 } = paid.gateway.services;
     const prove = async () =>
       (await buyer.prove(x402.challenge({ price: parseUsd('0.10'), ...overRest }), 'base', 2))
         .paymentSignature;
@@ -279,8 +280,15 @@ describe.each(stores)('a search with an idempotency key and a proof, on $store',
       await spendAll();
       return find(...search);
     });
+    const finish = store.finishJob;
+    const finished = vi.spyOn(store, 'finishJob').mockImplementationOnce(async (input) => {
+      await sleep(200);
+      return finish(input);
+    });
     const taken = await paid.charged(async () => {
       expect((await send({ key, proof: (await prove()) ?? '' })).status).toBe(402);
+      // Its key is free by then.
+      expect(finished).toHaveResolved();
       await base.mint(address, searchPrice);
       expect((await send({ key, proof: (await prove()) ?? '' })).status).toBe(200);
       expect((await send({ key, proof: (await prove()) ?? '' })).status).toBe(402);
