@@ -15,8 +15,6 @@ export interface HttpClientOptions {
   connectMs: number;
   /** How many redirects are followed; by default none, and a redirect is an answer. */
   maxRedirects?: number;
-  /** Whether a server may choose HTTP/2; by default it may. */
-  allowsHttp2?: boolean;
 }
 
 export type HttpClient = ReturnType<typeof createHttpClient>;
@@ -45,16 +43,18 @@ export const createHttpClient = (options: HttpClientOptions) => {
   };
 };
 
-const openAgent = ({ connectMs, maxRedirects = 0, allowsHttp2 = true }: HttpClientOptions) => {
+const openAgent = ({ connectMs, maxRedirects = 0 }: HttpClientOptions) => {
   const { Agent, buildConnector, redirect } = loadUndici();
-  const connect = buildConnector({ timeout: connectMs, allowH2: allowsHttp2 });
+  // Calls that share a connection of HTTP/2 would all fail when it dies in silence, and each new one with them.
+  const allowH2 = false;
+  const connect = buildConnector({ timeout: connectMs, allowH2 });
   const agent = new Agent({
     connect: (options, callback) =>
       connect(options, (...[error, socket]) => {
         if (error === null) callback(null, socket);
         else callback(toConnectFailure(error), null);
       }),
-    allowH2: allowsHttp2,
+    allowH2,
     // The request has its own time-outs.
     headersTimeout: 0,
     bodyTimeout: 0,

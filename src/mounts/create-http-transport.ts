@@ -93,7 +93,7 @@ export const createMountFetch = (
 ): { fetch: FetchLike; close: () => Promise<void> } => {
   const { url, isPrivate, isSse, headers: own, oauth, tokens } = target;
   const { origin } = new URL(url);
-  const client = isPrivate ? createHttpClient({ connectMs, allowsHttp2: false }) : null;
+  const client = isPrivate ? createHttpClient({ connectMs }) : null;
   const { send } = client ?? outbound;
   const isOurs = oauth?.per_account === false;
   const giveToken = isOurs ? giveByCredentials(send, oauth, url.replace(/[?#].*/s, '')) : tokens;

@@ -15,7 +15,7 @@ export const withOAuthFetch = async <T>(
   { outbound, timeoutMs }: { outbound: OutboundSend; timeoutMs: number },
   call: (fetchFn: FetchLike) => Promise<T>,
 ): Promise<T> => {
-  const own = target.isPrivate ? createHttpClient({ connectMs: requestMs, allowsHttp2: false }) : null;
+  const own = target.isPrivate ? createHttpClient({ connectMs: requestMs }) : null;
   try {
     const fetchFn = createFetch(target, own ?? outbound, outbound);
     return await callWithin({ call: () => call(fetchFn), timeoutMs });

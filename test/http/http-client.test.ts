@@ -4,9 +4,16 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { createHttpClient, type HttpClient } from '../../src/http/http-client.ts';
 import { type AnswerHead, type BodyLimits, type HttpRequest, readText } from '../../src/http/send-request.ts';
 import { makeCertificate } from './make-certificate.ts';
+import { createSecureServer } from 'node:http2';
 import { createServer as createHttpsServer } from 'node:https';
+import { connect } from 'node:net';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { deflateSync, gzipSync } from 'node:zlib';
 import { failing, listen, startHttp, startRaw, startTcp } from './local-hosts.ts';
+
+declare module 'node:tls' {
+  function setDefaultCACertificates(certificates: readonly string[]): void;
+}
 
 const openClient = (options: Partial<Parameters<typeof createHttpClient>[0]> = {}): HttpClient => {
   const client = createHttpClient({ connectMs: 5_000, ...options });
@@ -122,6 +129,32 @@ test('connections are used again', async () => {
   const client = openClient();
   for (let count = 0; count < 10; count += 1) await get(client, url);
   expect(sockets.size).toBeLessThanOrEqual(3);
+});
+
+test('a connection that dies in silence holds up no later call, also at a host that speaks HTTP/2', async () => {
+  const authority = makeCertificate({ name: 'authority' });
+  const certified = makeCertificate({ name: 'host', hosts: ['localhost'], issuer: authority.issuer });
+  const usual = getCACertificates('default');
+  setDefaultCACertificates([authority.cert]);
+  onTestFinished(() => setDefaultCACertificates(usual));
+  const host = createSecureServer({ ...certified, allowHTTP1: true }, (_, response) => response.end('ok'));
+  const port = await listen(host);
+  onTestFinished(() => void host.close());
+  const dead = new Set<unknown>();
+  const relay = await startTcp((socket) => {
+    const inner = connect(port, '127.0.0.1').on('error', () => undefined);
+    socket.on('data', (data) => dead.has(socket) || inner.write(data)).on('close', () => inner.destroy());
+    inner.on('data', (data) => dead.has(socket) || socket.write(data));
+  });
+  const client = openClient();
+  const ask = (changes: Partial<HttpRequest> = {}) =>
+    get(client, `https://localhost:${relay.port}/`, changes);
+  expect(await ask()).toEqual(Buffer.from('ok'));
+  for (const socket of relay.sockets) dead.add(socket);
+  // One of these hears nothing over the dead connection.
+  for (let count = 0; count < 3; count += 1)
+    await ask({ timeouts: { firstByteMs: 50 } }).catch(() => undefined);
+  expect(await ask()).toEqual(Buffer.from('ok'));
 });
 
 test('a redirect is an answer, and is followed with method and body where that is asked for', async () => {

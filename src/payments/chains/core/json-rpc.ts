@@ -63,7 +63,7 @@ const describeFailure = (error: unknown): string => {
 
 /** A client of one node, without retries: whoever asks decides what may be asked twice. */
 export const createJsonRpc = ({ url, timeoutMs }: { url: string; timeoutMs: number }): JsonRpc => {
-  const http = createHttpClient({ connectMs, maxRedirects, allowsHttp2: false });
+  const http = createHttpClient({ connectMs, maxRedirects });
   let lastId = 0;
   return {
     request: async (method, params, signal) => {

@@ -42,7 +42,7 @@ const readBody = async (answer: HttpAnswer): Promise<unknown> => {
  * answers, not ways: proof and signature are meant for this facilitator only. `sign`: null leaves requests unsigned.
  */
 export const createRemoteHttp = ({ url, sign }: { url: string; sign: SignCdpRequest | null }) => {
-  const http = createHttpClient({ connectMs, allowsHttp2: false });
+  const http = createHttpClient({ connectMs });
   return async (
     path: string,
     { signal, body }: { signal: AbortSignal; body?: unknown },
