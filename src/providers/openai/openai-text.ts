@@ -26,10 +26,6 @@ const slowerThanKnown = 4;
 const isRefusal = (error: unknown): boolean =>
   error instanceof ProviderError && error.failure === 'fatal' && error.code === 'invalid_parameter';
 
-/** Tells whether our own limit of time ended an answer. */
-const isCut = (error: unknown): boolean =>
-  error instanceof ProviderError && error.cause instanceof OutboundError && error.cause.isCut;
-
 /** Text by chat completions of an OpenAI-compatible upstream: as a stream, or in one piece where that is safe. */
 export const createOpenAiText = ({ client, counter }: OpenAiTextOptions): TextProvider => {
   const pace = createAnswerPace();
@@ -66,8 +62,12 @@ export const createOpenAiText = ({ client, counter }: OpenAiTextOptions): TextPr
     const cutReason = await client.complete('/chat/completions', { body, signal }, reading).then(
       () => null,
       (error: unknown) => {
+        const cause = error instanceof ProviderError ? error.cause : null;
+        if (!(cause instanceof OutboundError)) throw error;
+        // A whole answer was made, and is paid for, however its connection ends.
+        if (reader.finishReason() !== null) return null;
         // The caller has what came until then, which would be free if long answers failed.
-        if (sent.length > 0 && isCut(error)) return 'length' as const;
+        if (sent.length > 0 && cause.isCut) return 'length' as const;
         throw error;
       },
     );

@@ -133,6 +133,24 @@ describe('an answer', () => {
     expect(finishOf(await ask())).toBe('stop');
   });
 
+  it.each([
+    ['breaks off', () => Promise.reject(new Error('the machine fails'))],
+    ['stays open', () => new Promise<string>(() => undefined)],
+  ])('is complete, and counted, when its connection %s after the finish reason', async (_how, ending) => {
+    const usage = { prompt_tokens: 70, completion_tokens: 20 };
+    const whole = chatStream({ kind: 'chat', pieces: ['ok'], usage, done: false });
+    used.stub.script({
+      kind: 'raw',
+      chunks: (async function* () {
+        yield whole;
+        yield await ending();
+      })(),
+    });
+    const events = await ask({}, { idleMs: 200 });
+    expect([contentOf(events), finishOf(events)]).toEqual(['ok', 'stop']);
+    expect(usageOf(events)).toMatchObject({ promptTokens: 70, completionTokens: 20 });
+  });
+
   it('is complete without the empty line after its last event', async () => {
     const last = { choices: [{ delta: { content: 'ok' }, finish_reason: 'stop' }] };
     used.stub.script({ kind: 'raw', chunks: [`data: ${JSON.stringify(last)}\n`] });
