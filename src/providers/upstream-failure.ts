@@ -17,30 +17,37 @@ interface Complaint {
   isFlagged: boolean;
 }
 
-/** Codes of a wrong key, model or quota at one upstream. Another route may still serve the request. */
-const wrongRoute = new Set([
+/** Codes and types of a wrong key, model or quota at one upstream. Another route may still serve the request. */
+const wrongRoute = new Set<string | null>([
   'model_not_found',
+  'model_decommissioned',
+  'invalid_model',
   'insufficient_quota',
   'billing_not_active',
+  'billing_hard_limit_reached',
   'invalid_api_key',
 ]);
+/** What Gemini, xAI, Anthropic, DeepSeek and OpenRouter say of the same, with status 400 and no such code. */
+const wrongRouteWords =
+  /^(?:API key (?:not valid|expired)|Incorrect API key provided|Your credit balance is too low|Model Not Exist|\S+ is not a valid model ID)/;
 
 /** Maps an upstream's error answer to the failure for the router and the customer. */
 export const toStatusFailure = (answer: UpstreamAnswer): ProviderError =>
-  fromComplaint(complaintIn(answer.value) ?? { ...nothing, message: answer.text }, answer);
+  fromComplaint(complaintIn(answer.value), answer);
 
 /** Maps an error in the middle of a stream. Some upstreams put the status into its `code`. */
 export const toStreamFailure = (error: unknown, headers: AnswerHead['headers']): ProviderError => {
   const { code } = asObject(error);
   const status = typeof code === 'number' && code >= 400 && code <= 599 ? code : undefined;
-  return fromComplaint(complaintIn({ error }) ?? nothing, { status, headers });
+  return fromComplaint(complaintIn({ error }), { status, headers });
 };
 
 const fromComplaint = (
   complaint: Complaint,
-  { status, headers }: { status: number | undefined; headers: AnswerHead['headers'] },
+  { status, headers, text = '' }: Pick<AnswerHead, 'headers'> & { status: number | undefined; text?: string },
 ): ProviderError => {
-  const message = `the upstream answered ${status ?? 'in its stream'}: ${forLog(complaint)}`;
+  const said = forLog(complaint) || text.slice(0, maxLogged);
+  const message = `the upstream answered ${status ?? 'in its stream'}: ${said}`;
   if (isModeration(complaint) || (status === 403 && complaint.isFlagged)) return refusal(message, complaint);
   const [failure, code] = classify(complaint, status);
   return new ProviderError(message, { failure, code, retryAfterMs: restMsIn(headers) });
@@ -65,7 +72,7 @@ const classify = (
   status: number | undefined,
 ): readonly [ProviderFailure, ProviderErrorCode] => {
   const { code, type, message } = complaint;
-  if (wrongRoute.has(code ?? '') || type === 'insufficient_quota')
+  if (wrongRoute.has(code) || wrongRoute.has(type) || wrongRouteWords.test(message))
     return ['retry_other', 'upstream_unavailable'];
   if (status === undefined) return ['ambiguous', 'upstream_error'];
   if (status === 400 || status === 413 || status === 422) return ['fatal', 'invalid_parameter'];
@@ -95,7 +102,7 @@ const ourAccount =
 /** Maps a refusal to begin a video task to the failure for the router. */
 export const toStartFailure = (answer: UpstreamAnswer): ProviderError => {
   const { status, value } = answer;
-  const complaint = complaintIn(value) ?? nothing;
+  const complaint = complaintIn(value);
   if (isModeration(complaint)) return fromComplaint(complaint, answer);
   if (maybeBegun.has(status))
     return new ProviderError(`the upstream answered ${status}, and may have begun: ${forLog(complaint)}`, {
@@ -112,7 +119,7 @@ export const toStartFailure = (answer: UpstreamAnswer): ProviderError => {
 /** Maps an answer other than 200 about a begun task. Only an unknown task ends the job. */
 export const toPollFailure = ({ status, value }: { status: number; value?: unknown }): ProviderError => {
   const isGone = status === 404 || status === 410;
-  return new ProviderError(`the upstream answered ${status}: ${forLog(complaintIn(value) ?? nothing)}`, {
+  return new ProviderError(`the upstream answered ${status}: ${forLog(complaintIn(value))}`, {
     failure: isGone ? 'fatal' : 'retry_same',
     code: status === 429 ? 'rate_limit_exceeded' : 'upstream_error',
   });
@@ -120,7 +127,7 @@ export const toPollFailure = ({ status, value }: { status: number; value?: unkno
 
 /** Maps the error of a failed task to the failure for the customer. */
 export const toTaskFailure = (error: unknown): ProviderError => {
-  const complaint = complaintIn({ error }) ?? nothing;
+  const complaint = complaintIn({ error });
   const message = `the upstream's task failed: ${forLog(complaint)}`;
   if (isModeration(complaint)) return refusal(message, complaint);
   const isOurRequest = /^invalid_?(?:parameter|value|request)/i.test(complaint.code ?? '');
@@ -130,13 +137,18 @@ export const toTaskFailure = (error: unknown): ProviderError => {
   });
 };
 
+const maxLogged = 500;
+
 const forLog = ({ code, type, message }: Complaint): string =>
-  [code, type, message.slice(0, 500)].filter((part) => part !== null && part !== '').join(', ');
+  [code, type, message.slice(0, maxLogged)].filter((part) => part !== null && part !== '').join(', ');
 
 /** Codes and types of refusals by a content policy. */
-const moderationCodes = new Set([
+const moderationCodes = new Set<string | null>([
   'content_policy_violation',
   'content_filter',
+  'contentFilter',
+  'data_inspection_failed',
+  'invalid_prompt',
   'moderation_blocked',
   'content_blocked',
   'safety_violation',
@@ -144,12 +156,19 @@ const moderationCodes = new Set([
 /** Parts of such codes of ModelArk. */
 const moderationPart = /Sensitive|RiskDetection|PolicyViolation/;
 
-const isModeration = ({ code, type }: Complaint): boolean =>
-  moderationCodes.has(code ?? '') || moderationCodes.has(type ?? '') || moderationPart.test(code ?? '');
+/** What DeepSeek and xAI say of the same without a code of its own; xAI also with status 403. */
+const moderationWords =
+  /^(?:Content Exists Risk|Content violates usage guidelines|Generated image rejected by content moderation)/;
+
+const isModeration = ({ code, type, message }: Complaint): boolean =>
+  moderationCodes.has(code) ||
+  moderationCodes.has(type) ||
+  moderationPart.test(code ?? '') ||
+  moderationWords.test(message);
 
 /** A sentence with one of these words is useless to the customer, or says too much. */
 const notForCustomers =
-  /https?:|www\.|\S@\S|\breq_|request id|requires moderation|openai|azure|google|gemini|microsoft|support|byteplus|volc|\bark\b|modelark|doubao|seedance/i;
+  /https?:|www\.|\S@\S|\breq_|request id|api key|requires moderation|openai|azure|google|gemini|microsoft|support|byteplus|volc|\bark\b|modelark|doubao|seedance/i;
 
 const maxExplanationLength = 500;
 
@@ -169,14 +188,11 @@ const moderationExplanation = (message: string): string =>
     .slice(0, maxExplanationLength)
     .toWellFormed();
 
-const nothing: Complaint = { code: null, type: null, message: '', isFlagged: false };
-
-/** Finds the error in `{error: {...}}`, `{error: "..."}` or `{code, message}`; null for a value that is no JSON. */
-const complaintIn = (value: unknown): Complaint | null => {
-  if (value === undefined) return null;
-  const body = asObject(value);
+/** Finds the error in `{error: {...}}`, `{error: "..."}` or `{code, message}`. Gemini puts it into a list. */
+const complaintIn = (value: unknown): Complaint => {
+  const body = asObject(Array.isArray(value) ? value[0] : value);
   const inner = body['error'];
-  if (typeof inner === 'string') return { ...nothing, message: inner };
+  if (typeof inner === 'string') return { code: null, type: null, message: inner, isFlagged: false };
   const error = inner === undefined || inner === null ? body : asObject(inner);
   const message = asText(error['message']) ?? '';
   return {

@@ -67,9 +67,46 @@ describe('a failure', () => {
     },
   );
 
-  it('by a missing model is another route’s chance, also as a 400', async () => {
-    const error = await failureOf({ kind: 'error', status: 400, code: 'model_not_found' });
-    expect(error).toMatchObject({ failure: 'retry_other' });
+  /** The failure by an answer with a status and a JSON body. */
+  const failureBy = (status: number, body: unknown) => {
+    const headers = { 'content-type': 'application/json' };
+    return failureOf({ kind: 'raw', status, headers, chunks: [JSON.stringify(body)] });
+  };
+
+  it.each([
+    ['missing model', { error: { code: 'model_not_found' } }],
+    ['retired model (Groq)', { error: { code: 'model_decommissioned' } }],
+    ['missing model (Mistral)', { message: 'Invalid model: m', type: 'invalid_model', code: '1500' }],
+    ['missing model (OpenRouter)', { error: { message: 'a/b is not a valid model ID', code: 400 } }],
+    ['missing model (DeepSeek)', { error: { message: 'Model Not Exist', code: 'invalid_request_error' } }],
+    ['spent budget (OpenAI)', { error: { code: 'billing_hard_limit_reached' } }],
+    ['spent balance (Anthropic)', { error: { message: 'Your credit balance is too low to access the API' } }],
+    ['wrong key (xAI)', { code: 'Client specified …', error: 'Incorrect API key provided: xa***b.' }],
+    ['wrong key (Gemini)', [{ error: { code: 400, message: 'API key not valid. Please pass …' } }]],
+  ])('by a %s is another route’s chance, also as a 400', async (_what, body) => {
+    expect(await failureBy(400, body)).toMatchObject({
+      failure: 'retry_other',
+      code: 'upstream_unavailable',
+    });
+  });
+
+  it.each([
+    ['Alibaba', 400, { error: { code: 'data_inspection_failed', message: 'Input may be inappropriate.' } }],
+    ['OpenAI', 400, { error: { code: 'invalid_prompt', message: 'Invalid prompt: it was flagged.' } }],
+    ['DeepSeek', 400, { error: { message: 'Content Exists Risk', code: 'invalid_request_error' } }],
+    ['xAI', 400, { code: 'Client …', error: 'Generated image rejected by content moderation.' }],
+    ['xAI', 403, { code: 'The …', error: 'Content violates usage guidelines. Team: a, API key ID: b' }],
+  ])('by content policy has a form of its own at %s, with status %i', async (_who, status, body) => {
+    const error = await failureBy(status, body);
+    expect(error).toMatchObject({ failure: 'fatal', code: 'content_policy_violation' });
+    expect(String(error.explanation)).not.toContain('Team');
+  });
+
+  it.each([
+    ['a list of errors, as of Gemini', [{ error: { code: 400, message: 'No.' } }], 'No.'],
+    ['a form that is not known', { detail: 'No.' }, '{"detail":"No."}'],
+  ])('tells the log what the upstream says in %s', async (_form, body, said) => {
+    expect((await failureBy(400, body)).message).toBe(`the upstream answered 400: ${said}`);
   });
 
   it.each([
