@@ -73,8 +73,9 @@ export const createChunkReader = () => {
   };
 
   const finishBy = (reason: unknown): void => {
-    if (typeof reason === 'string' && !interruptions.has(reason))
-      finish ??= finishReasons.get(reason) ?? 'stop';
+    if (typeof reason !== 'string' || interruptions.has(reason)) return;
+    // Gemini's filters add why, as in `content_filter: PROHIBITED_CONTENT`.
+    finish ??= /_filter: /.test(reason) ? 'content_filter' : (finishReasons.get(reason) ?? 'stop');
   };
 
   const read = ({ choices, usage: reported }: Partial<Record<string, unknown>>): TextEvent[] => {
@@ -218,15 +219,19 @@ const argumentsText = (value: unknown): string => {
   return value === undefined || value === null ? '' : JSON.stringify(value);
 };
 
-/** An answer that ends so is cut off: it has no finish reason. The names are those of OpenRouter, vLLM and DeepSeek. */
-const interruptions = new Set(['', 'error', 'abort', 'insufficient_system_resource']);
+/** An answer that ends so is cut off: it has no finish reason. The names are those of OpenRouter, vLLM, DeepSeek and Zhipu. */
+const interruptions = new Set(['', 'error', 'abort', 'insufficient_system_resource', 'network_error']);
 
 /** Any other reason is `stop`. */
 const finishReasons = new Map<string, FinishReason>([
   ['length', 'length'],
   ['max_tokens', 'length'],
+  // Mistral and Zhipu: the context is full.
+  ['model_length', 'length'],
+  ['model_context_window_exceeded', 'length'],
   ['tool_calls', 'tool_calls'],
   ['content_filter', 'content_filter'],
+  ['sensitive', 'content_filter'],
   ['function_call', 'function_call'],
 ]);
 

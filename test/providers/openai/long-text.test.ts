@@ -1,6 +1,7 @@
 import { expect, describe, it } from 'vitest';
 import type { ProviderTimeouts } from '../../../src/providers/remote-settings.ts';
 import type { TextEvent } from '../../../src/providers/text/text-provider.ts';
+import { finishOf } from '../collect.ts';
 import { chatStream, shortChat, type StubChat } from '../stub-upstream.ts';
 import { request, told, useStub } from './ask-stub.ts';
 
@@ -27,6 +28,21 @@ const end = (completionTokens: number): TextEvent[] => [
   { type: 'finish', reason: 'length' },
   { type: 'usage', usage: { promptTokens: 9, completionTokens, cachedTokens: null, reasoningTokens: null } },
 ];
+
+it.each([
+  ['content_filter: PROHIBITED_CONTENT', 'content_filter'],
+  ['function_call_filter: MALFORMED_FUNCTION_CALL', 'content_filter'],
+  ['sensitive', 'content_filter'],
+  ['model_length', 'length'],
+  ['model_context_window_exceeded', 'length'],
+  ['eos_token', 'stop'],
+])(
+  'the reason %s, by which an upstream ends an answer early or in words of its own, is %s',
+  async (finish, reason) => {
+    used.stub.script({ ...shortChat, finish });
+    expect(finishOf(await told(used.createText()))).toBe(reason);
+  },
+);
 
 describe.each<[string, Partial<ProviderTimeouts>, () => { endsAt?: number }]>([
   ['the provider', { totalMs: limit }, () => ({})],

@@ -230,6 +230,7 @@ describe('a failure', () => {
     ],
     ['[DONE] without a finish reason', { kind: 'chat', pieces: ['x'], finish: null }, {}],
     ['an end by a fault (OpenRouter)', { kind: 'chat', pieces: ['x'], finish: 'error' }, {}],
+    ['an end by a lost network (Zhipu)', { kind: 'chat', pieces: ['x'], finish: 'network_error' }, {}],
     ['an end by an abort (vLLM)', { kind: 'chat', pieces: ['x'], finish: 'abort' }, {}],
     [
       'an end for want of machines (DeepSeek)',
