@@ -84,9 +84,7 @@ export const createOpenAiClient = (
       const answer = toAnswer(head, kept);
       if (!isSuccess(answer)) throw toStatusFailure(answer);
       if (answer.value === undefined) throw notJson('answer');
-      const error = errorIn(answer.value);
-      if (error !== null) throw toStreamFailure(error, head.headers);
-      onWhole(answer.value);
+      onWhole(withoutError(answer.value, head.headers));
     },
     close: () => upstream.close(),
   };
@@ -128,17 +126,18 @@ interface Reading {
 }
 
 /** Reads the JSON of events up to `[DONE]`. Throws ProviderError. */
-const createValueReader = ({ onEvent }: Reading) => {
+const createValueReader = ({ onEvent, onWhole }: Reading) => {
   let isDone = false;
   let headers: AnswerHead['headers'] = {};
-  const reader = createEventReader(({ event, data }) => {
-    isDone ||= data === '[DONE]';
-    if (isDone) return;
-    const value = parseEvent(data);
-    const error = errorIn(value);
-    if (event === 'error' || error !== null) throw toStreamFailure(error ?? value, headers);
-    onEvent(value);
-  });
+  const reader = createEventReader(
+    ({ event, data }) => {
+      isDone ||= data === '[DONE]';
+      if (isDone) return;
+      onEvent(withoutError(parseEvent(data), headers, event));
+    },
+    // A few services answer in one piece although a stream was asked for, above all with an error.
+    (line) => line.startsWith('{') && onWhole(withoutError(parseEvent(line), headers)),
+  );
   return {
     isDone: () => isDone,
     end: reader.end,
@@ -149,9 +148,12 @@ const createValueReader = ({ onEvent }: Reading) => {
   };
 };
 
-/** Reads server-sent events, however their bytes are cut, and hands over each as soon as it is whole. */
-export const createEventReader = (onEvent: (event: EventSourceMessage) => void) => {
-  const parser = createParser({ onEvent });
+/** Reads server-sent events, however their bytes are cut, and hands over each, and each other line, as soon as it is whole. */
+export const createEventReader = (
+  onEvent: (event: EventSourceMessage) => void,
+  onOther?: (line: string) => void,
+) => {
+  const parser = createParser({ onEvent, onError: ({ line = '' }) => onOther?.(line) });
   const decoder = new TextDecoder();
   return {
     read: (chunk: Uint8Array): void => parser.feed(decoder.decode(chunk, { stream: true })),
@@ -171,8 +173,12 @@ const parseEvent = (data: string): unknown => {
   }
 };
 
-/** Returns the error in an event; null when it has none. */
-const errorIn = (value: unknown): unknown =>
-  value !== null && typeof value === 'object' && 'error' in value && Boolean(value.error)
-    ? value.error
-    : null;
+/** Returns a value that is no error, nor has one. Throws ProviderError. */
+const withoutError = (value: unknown, headers: AnswerHead['headers'], event?: string): unknown => {
+  const error =
+    value !== null && typeof value === 'object' && 'error' in value && Boolean(value.error)
+      ? value.error
+      : null;
+  if (error !== null || event === 'error') throw toStreamFailure(error ?? value, headers);
+  return value;
+};

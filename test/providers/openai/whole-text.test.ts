@@ -99,6 +99,28 @@ describe('an answer that nobody reads before its end', () => {
     ]);
   });
 
+  it.each(['application/json', 'text/event-stream'])(
+    'is read in one piece from an upstream that was asked for a stream and answers so as %s',
+    async (type) => {
+      const message = { role: 'assistant', content: 'Hello' };
+      const usage = { prompt_tokens: 70, completion_tokens: 20 };
+      const body = { choices: [{ index: 0, message, finish_reason: 'stop' }], usage };
+      const headers = { 'content-type': type };
+      used.stub.script({ kind: 'raw', headers, chunks: [`${JSON.stringify(body)}\n\ndata: [DONE]\n\n`] });
+      expect(await told(used.createText())).toMatchObject([
+        { type: 'content', text: 'Hello' },
+        { type: 'finish', reason: 'stop' },
+        { type: 'usage', usage: { promptTokens: 70, completionTokens: 20 } },
+      ]);
+      const refusal = { error: { code: 'content_policy_violation', message: 'Not this.' } };
+      used.stub.script({ kind: 'raw', headers, chunks: [JSON.stringify(refusal)] });
+      expect(await rejectionOf(told(used.createText()))).toMatchObject({
+        code: 'content_policy_violation',
+        explanation: 'Not this.',
+      });
+    },
+  );
+
   it('is read as a stream from an upstream that streams all the same', async () => {
     const text = await knownText();
     used.stub.script({ kind: 'split', chat: { kind: 'chat', pieces: ['a', 'b'] }, bytes: 50 });
