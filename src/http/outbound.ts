@@ -57,6 +57,14 @@ const unsentFailures: ReadonlySet<OutboundFailure> = new Set([
 export const isUnsent = (error: unknown): error is OutboundError =>
   error instanceof OutboundError && unsentFailures.has(error.failure);
 
+/** No further download would end in another way. */
+export const lastingFailures: ReadonlySet<OutboundFailure> = new Set([
+  'bad_url',
+  'loopback',
+  'not_public',
+  'too_large',
+]);
+
 const certificateCode = /^(ERR_TLS_CERT|CERT_|UNABLE_TO_|DEPTH_ZERO_|HOSTNAME_MISMATCH)|SELF_SIGNED/;
 
 /** Says why a connection did not come about: nothing of the request was sent. */

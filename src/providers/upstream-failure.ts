@@ -47,7 +47,7 @@ const fromComplaint = (
   { status, headers, text = '' }: Pick<AnswerHead, 'headers'> & { status: number | undefined; text?: string },
 ): ProviderError => {
   const said = forLog(complaint) || text.slice(0, maxLogged);
-  const message = `the upstream answered ${status ?? 'in its stream'}: ${said}`;
+  const message = `the upstream answered ${status ?? 'with an error'}: ${said}`;
   if (isModeration(complaint) || (status === 403 && complaint.isFlagged)) return refusal(message, complaint);
   const [failure, code] = classify(complaint, status);
   return new ProviderError(message, { failure, code, retryAfterMs: restMsIn(headers) });

@@ -1,5 +1,6 @@
 import { buffer } from 'node:stream/consumers';
-import { OutboundError, type Outbound } from '../../http/outbound.ts';
+import { lastingFailures, OutboundError, type Outbound } from '../../http/outbound.ts';
+import { pause } from '../../kit/repeat.ts';
 import { imageContentType } from '../content-type.ts';
 import { ProviderError } from '../provider-error.ts';
 
@@ -49,6 +50,7 @@ export interface ImageProvider {
 
 /** An image as an upstream answers it. */
 interface UpstreamImage {
+  /** Or a data URI, as some services write. */
   base64?: string | undefined;
   /** Of the web, or a data URI. */
   url?: string | undefined;
@@ -64,14 +66,21 @@ export interface ResultOptions {
 
 const maxImageBytes = 32 * 1024 ** 2;
 
+/** An image that an upstream names may be there a little later, and is paid for. */
+const fetchAttempts = 3;
+const fetchPauseMs = 250;
+
 /** Reads the bytes of an upstream's image, or downloads them. Throws ProviderError. */
 export const toGeneratedImage = async (
-  { base64, url = '', revisedPrompt }: UpstreamImage,
+  { url = '', base64 = url.startsWith('data:') ? url : undefined, revisedPrompt }: UpstreamImage,
   options: ResultOptions,
   signal: AbortSignal,
 ): Promise<GeneratedImage> => {
   if (base64 === undefined && url === '') throw unusable('the upstream answer has neither base64 nor a URL');
-  const bytes = base64 === undefined ? await load(url, options, signal) : Buffer.from(base64, 'base64');
+  const bytes =
+    base64 === undefined
+      ? await load(url, options, signal)
+      : Buffer.from(base64.slice(base64.indexOf(',') + 1), 'base64');
   const contentType = imageContentType(bytes);
   if (contentType === null) throw unusable('the upstream answered bytes that are no PNG, JPEG or WebP');
   return { bytes, contentType, revisedPrompt: revisedPrompt ?? null };
@@ -83,17 +92,20 @@ const load = async (
   { outbound, totalMs }: ResultOptions,
   signal: AbortSignal,
 ): Promise<Uint8Array> => {
-  if (url.startsWith('data:')) return Buffer.from(url.slice(url.indexOf(',') + 1), 'base64');
-  try {
-    const options = { lane: 'results', maxBytes: maxImageBytes, totalMs, signal } as const;
-    const { body } = await outbound.download(url, options);
-    return await buffer(body);
-  } catch (error) {
-    if (!(error instanceof OutboundError)) throw error;
-    throw unusable(`the upstream's image could not be fetched: ${error.message}`, error);
+  const options = { lane: 'results', maxBytes: maxImageBytes, totalMs, signal } as const;
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      const { body } = await outbound.download(url, options);
+      return await buffer(body);
+    } catch (error) {
+      if (!(error instanceof OutboundError)) throw error;
+      if (attempt >= fetchAttempts || error.failure === 'timeout' || lastingFailures.has(error.failure))
+        throw unusable(`the upstream's image could not be fetched: ${error.message}`, error);
+      await pause(fetchPauseMs * attempt, signal);
+    }
   }
 };
 
 /** Makes the failure of an image that was made, and perhaps paid for. Asking again would make another one. */
-export const unusable = (message: string, cause?: OutboundError): ProviderError =>
+const unusable = (message: string, cause?: OutboundError): ProviderError =>
   new ProviderError(message, { failure: 'ambiguous', cause });

@@ -5,8 +5,8 @@ import {
   type InputImage,
   type ResultOptions,
   toGeneratedImage,
-  unusable,
 } from '../image/image-provider.ts';
+import { toStreamFailure } from '../upstream-failure.ts';
 import type { OpenAiClient } from './openai-client.ts';
 import { nearestShape, ratioProportion } from '../video/video-provider.ts';
 
@@ -15,9 +15,10 @@ export interface OpenAiImageOptions extends ResultOptions {
 }
 
 const text = z.string().min(1).optional().catch(undefined);
-const answerSchema = z.object({
-  data: z.array(z.object({ b64_json: text, url: text, revised_prompt: text })).min(1),
-});
+/** Some services say in a good answer, or in its image, why there is none. */
+const error = z.looseObject({}).optional().catch(undefined);
+const imageSchema = z.object({ b64_json: text, url: text, revised_prompt: text, error });
+const answerSchema = z.object({ data: z.array(imageSchema).catch([]), error });
 
 /** Images by `images/generations`, or by `images/edits` with inputs. One call makes one, in base64 or at a URL. */
 export const createOpenAiImage = ({ client, ...downloads }: OpenAiImageOptions): ImageProvider => ({
@@ -32,9 +33,9 @@ export const createOpenAiImage = ({ client, ...downloads }: OpenAiImageOptions):
           : images.edit({ ...fields, image: request.inputs.map(toFile) }),
       signal,
     );
-    const image = answerSchema.safeParse(answer).data?.data[0];
-    if (image === undefined) throw unusable('the upstream answer has no image');
-    const { b64_json: base64, url, revised_prompt: revisedPrompt } = image;
+    const { data: [image] = [], error: refusal } = answerSchema.safeParse(answer).data ?? {};
+    const { b64_json: base64, url, revised_prompt: revisedPrompt, error: why = refusal } = image ?? {};
+    if ((base64 ?? url) === undefined && why !== undefined) throw toStreamFailure(why, {});
     return toGeneratedImage({ base64, url, revisedPrompt }, downloads, signal);
   },
 });

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { z } from 'zod';
-import { type Outbound, OutboundError, type OutboundFailure } from '../../http/outbound.ts';
+import { lastingFailures, type Outbound, OutboundError } from '../../http/outbound.ts';
 import { throttle } from '../../kit/repeat.ts';
 import type { Log } from '../../kit/log.ts';
 import { ProviderError } from '../provider-error.ts';
@@ -160,14 +160,11 @@ export const resultBody = async function* (
   }
 };
 
-/** No further download would end in another way. */
-const lastingFailures: readonly OutboundFailure[] = ['bad_url', 'loopback', 'not_public', 'too_large'];
-
 /** Maps a failure of a download: the task is done and its result is still there, so that it can be fetched again. */
 const toResultFailure = (error: unknown): unknown =>
   error instanceof OutboundError
     ? new ProviderError(`the upstream's result could not be fetched: ${error.message}`, {
-        failure: lastingFailures.includes(error.failure) ? 'fatal' : 'retry_same',
+        failure: lastingFailures.has(error.failure) ? 'fatal' : 'retry_same',
         cause: error,
       })
     : error;

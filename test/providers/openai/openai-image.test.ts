@@ -8,7 +8,12 @@ import {
 import { createOpenAiClient, type OpenAiClient } from '../../../src/providers/openai/openai-client.ts';
 import { failing, limits, openOutbound, startRaw } from '../../http/local-hosts.ts';
 import { noAbort, rejectionOf } from '../collect.ts';
-import { contentPolicyRefusal, startStubUpstream, type StubUpstream } from '../stub-upstream.ts';
+import {
+  contentPolicyRefusal,
+  startStubUpstream,
+  type StubBehaviour,
+  type StubUpstream,
+} from '../stub-upstream.ts';
 
 const png = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==',
@@ -72,6 +77,40 @@ describe('an image of an OpenAI-compatible upstream', () => {
     const image = await generate();
     expect(image).toMatchObject({ contentType, revisedPrompt: 'a red fox' });
     expect(Buffer.from(image.bytes).equals(bytes)).toBe(true);
+  });
+
+  it('may come as a data URL in place of base64', async () => {
+    const b64_json = `data:image/png;base64,${png.toString('base64')}`;
+    stub.script({ kind: 'images', images: [{ b64_json }] });
+    expect(Buffer.from((await generate()).bytes).equals(png)).toBe(true);
+  });
+
+  it('is fetched again, and not made again, when its URL fails at first', async () => {
+    const from = stub.requests.length;
+    stub.script(
+      { kind: 'images', images: [{ url: `${stub.baseUrl}/late` }] },
+      { kind: 'error', status: 404 },
+      { kind: 'hang-up' },
+      { kind: 'raw', chunks: [png] },
+    );
+    expect(await generate()).toMatchObject({ contentType: 'image/png' });
+    const methods = stub.requests.slice(from).map(({ method }) => method);
+    expect(methods).toEqual(['POST', 'GET', 'GET', 'GET']);
+  });
+
+  it.each([
+    ['', { data: [], error: { code: 'moderation_blocked', message: 'Not this.' } }],
+    [
+      ' in the place of the image (ModelArk)',
+      { data: [{ error: { code: 'OutputImageSensitiveContentDetected', message: 'Not this.' } }] },
+    ],
+  ])('is refused by content policy also in a good answer%s', async (_where, body) => {
+    stub.script({ kind: 'raw', chunks: [JSON.stringify(body)] });
+    expect(await rejectionOf(generate())).toMatchObject({
+      failure: 'fatal',
+      code: 'content_policy_violation',
+      explanation: 'Not this.',
+    });
   });
 
   it('may come as a URL, which is fetched without the key', async () => {
@@ -138,10 +177,8 @@ describe('an image of an OpenAI-compatible upstream', () => {
   });
 
   it('fails when its URL answers an error', async () => {
-    stub.script(
-      { kind: 'images', images: [{ url: `${stub.baseUrl}/gone` }] },
-      { kind: 'error', status: 404 },
-    );
+    const gone: StubBehaviour = { kind: 'error', status: 404 };
+    stub.script({ kind: 'images', images: [{ url: `${stub.baseUrl}/gone` }] }, gone, gone, gone);
     expect(await rejectionOf(generate())).toMatchObject({ failure: 'ambiguous' });
   });
 
