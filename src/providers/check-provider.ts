@@ -12,7 +12,13 @@ const troubleOf = (status: number, setting: string): Trouble | null => {
       what: `answers 404: ${setting}.base_url is probably wrong (is its version part missing, as in /v1?), and then all requests to it fail`,
       remedy: 'Correct it, or leave it where the provider has no such list',
     };
-  if (status === 401 || status === 403)
+  if (status >= 300 && status <= 399)
+    return {
+      what: `answers with a redirect (${status}), which is not followed, so all requests to it fail`,
+      remedy: `Correct ${setting}.base_url; does it begin with https?`,
+    };
+  // Gemini and xAI answer 400 to a wrong key.
+  if (status === 400 || status === 401 || status === 403)
     return {
       what: `refuses the key (${status}): all requests to it fail`,
       remedy: `Correct the variable that ${setting}.api_key_env names`,
