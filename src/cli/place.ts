@@ -1,4 +1,4 @@
-import { existsSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { loadEnvironment, type SettingOptions } from '../config/load-config.ts';
 import { serverVariables } from '../config/server-settings.ts';
@@ -35,9 +35,22 @@ export const readAuditPlace = (environment: Environment, options: SettingOptions
   return { ...readStoreSettings(values), brand: values.BRAND };
 };
 
-/** Tells whether there is a store: a database, or the file of the embedded store. */
+/** Throws CommandError `file_failed` if the path cannot be read. */
+const isThere = (path: string): boolean => {
+  try {
+    return statSync(path, { throwIfNoEntry: false }) !== undefined;
+  } catch (cause) {
+    throw new CommandError(
+      'file_failed',
+      `${path} cannot be read by the user ${userName()} (${codeOf(cause)}). Run the command as the user of the gateway.`,
+      { cause },
+    );
+  }
+};
+
+/** Tells whether there is a store: a database, or the file of the embedded store. Throws CommandError `file_failed`. */
 export const hasData = ({ databaseUrl, dataDir }: StoreSettings): boolean =>
-  databaseUrl !== null || existsSync(embeddedStoreFile(dataDir));
+  databaseUrl !== null || isThere(embeddedStoreFile(dataDir));
 
 /** Refuses a folder without data of a gateway, which is usually the wrong folder. Throws CommandError. */
 export const assertDataExists = (place: StoreSettings): void => {
@@ -79,22 +92,6 @@ export const readLeadPlace = (environment: Environment, options: SettingOptions)
     formerPlace: readFormerPlace(values),
     isSearched: searchesEmbedded(all),
   };
-};
-
-/** Throws CommandError `leads_failed` if the path cannot be read. */
-const isThere = (path: string): boolean => {
-  try {
-    statSync(path);
-    return true;
-  } catch (cause) {
-    const code = codeOf(cause);
-    if (code === 'ENOENT' || code === 'ENOTDIR') return false;
-    throw new CommandError(
-      'leads_failed',
-      `${path} cannot be read by the user ${userName()} (${code}). Run the command as the user of the gateway.`,
-      { cause },
-    );
-  }
 };
 
 /** As `assertDataExists`, where profiles alone are data too. */

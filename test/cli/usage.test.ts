@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { writeFile } from 'node:fs/promises';
+import { symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import { StoreError } from '../../src/store/store-error.ts';
@@ -171,6 +171,18 @@ describe('the settings', () => {
     expect(key).toMatch(/^sk_acme_/);
     const elsewhere = { DATA_DIR: join(folder, 'from-environment') };
     expect(await operatorOf(elsewhere).refusal(...issue)).toMatchObject({ code: 'no_data' });
+  });
+
+  test('name a folder that this user cannot read, which is not taken for empty', async () => {
+    const folder = await temporaryFolder();
+    await symlink('loop', join(folder, 'loop'));
+    expect(await operatorOf({ DATA_DIR: join(folder, 'loop') }).refusal('accounts', 'list')).toEqual({
+      exitCode: 1,
+      code: 'file_failed',
+      message: expect.stringMatching(
+        /loop\/causeway\.db cannot be read by the user .* as the user of the gateway/,
+      ),
+    });
   });
 
   test('name a file that is not there: exit code 2', async () => {
