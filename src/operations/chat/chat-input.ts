@@ -195,12 +195,16 @@ export const chatInput = z
 
 export type ChatInput = z.infer<typeof chatInput>;
 
+/** An upstream charges more for others, such as `priority`, than the price of the SKU is for. */
+const usualTiers = new Set<unknown>(['auto', 'default', 'flex']);
+
 /** Returns the members for the upstream, without absent and null ones. */
 export const forwardedOptions = (request: ChatInput): JsonObject => {
   // Members that the request itself defines have rules that an upstream would skip.
   const extra = Object.entries(request.extra_body ?? {}).filter(([name]) => !(name in chatInput.shape));
   const members: Parameters<typeof withoutNull>[0] = {};
   for (const name of forwardedNames) members[name] = request[name];
+  if (!usualTiers.has(request.service_tier)) delete members['service_tier'];
   if (extra.length > 0) members['extra_body'] = Object.fromEntries(extra);
   return withoutNull(members);
 };
