@@ -23,19 +23,28 @@ const isSpokenFile = ({ options: { audio, modalities } }: TextRequest): boolean 
 /** An answer in one piece is late after this many times the known time of its model, and the usual time. */
 const slowerThanKnown = 4;
 
-const isRefusal = (error: unknown): boolean =>
+const isRefusal = (error: unknown): error is ProviderError =>
   error instanceof ProviderError && error.failure === 'fatal' && error.code === 'invalid_parameter';
+/** OpenAI lets only organizations that it has verified stream some models. */
+const refusesStreams = /must be verified to stream/;
 
 /** Text by chat completions of an OpenAI-compatible upstream: as a stream, or in one piece where that is safe. */
 export const createOpenAiText = ({ client, counter }: OpenAiTextOptions): TextProvider => {
   const pace = createAnswerPace();
   const limit = limitField(client.baseUrl);
+  /** Whether a model is asked for streams alone, or for none, as it has refused the other form. */
+  const streams = new Map<string, boolean>();
 
-  const mayBeWhole = (request: TextRequest): boolean =>
-    request.isWhole &&
-    ((isSpokenFile(request) && !pace.isStreaming(request.model)) ||
-      (pace.longestMs(request) <= longestSilenceMs &&
-        !bulkyOptions.some((name) => Boolean(request.options[name]))));
+  const mayBeWhole = (request: TextRequest): boolean => {
+    const isStreamed = streams.get(request.model);
+    if (isStreamed !== undefined) return !isStreamed;
+    return (
+      request.isWhole &&
+      (isSpokenFile(request) ||
+        (pace.longestMs(request) <= longestSilenceMs &&
+          !bulkyOptions.some((name) => Boolean(request.options[name]))))
+    );
+  };
 
   const answer = async (
     request: TextRequest,
@@ -90,15 +99,15 @@ export const createOpenAiText = ({ client, counter }: OpenAiTextOptions): TextPr
 
   return {
     answer: async (request, call) => {
-      const isWhole = mayBeWhole(request);
+      const isStreamed = !mayBeWhole(request);
       try {
-        await answer(request, call, !isWhole);
+        await answer(request, call, isStreamed);
       } catch (error) {
         pace.forget(request.model);
-        if (!isWhole || !isRefusal(error)) throw error;
-        // Some models refuse all but streams. A refused request did nothing, so it may be sent again.
-        await answer(request, call, true);
-        pace.mustStream(request.model);
+        if (!isRefusal(error) || (isStreamed && !refusesStreams.test(error.message))) throw error;
+        // Some models refuse one of the forms. A refused request did nothing, so it may be sent again.
+        await answer(request, call, !isStreamed);
+        streams.set(request.model, !isStreamed);
       }
     },
   };
@@ -138,11 +147,10 @@ const fasterShare = 0.1;
  */
 const createAnswerPace = () => {
   const msPerToken = new Map<string, number>();
-  const streaming = new Set<string>();
   return {
     /** How long the longest answer to a request may take. It is not known before the model's first answer. */
     longestMs: ({ model, maxOutputTokens }: { model: string; maxOutputTokens: number }): number =>
-      streaming.has(model) ? Infinity : maxOutputTokens * (msPerToken.get(model) ?? Infinity),
+      maxOutputTokens * (msPerToken.get(model) ?? Infinity),
     /** Tells of an answer. A slower one counts at once, a faster one little by little. */
     learn: (model: string, { ms, tokens }: { ms: number; tokens: number }): void => {
       const pace = ms / Math.max(tokens, leastTokens);
@@ -151,9 +159,6 @@ const createAnswerPace = () => {
     },
     /** An answer failed, perhaps because it was silent too long: the next one is a stream. */
     forget: (model: string): void => void msPerToken.delete(model),
-    /** The model refuses to answer in one piece. */
-    mustStream: (model: string): void => void streaming.add(model),
-    isStreaming: (model: string): boolean => streaming.has(model),
   };
 };
 

@@ -177,6 +177,16 @@ describe('an answer that nobody reads before its end', () => {
     expect(asked).toMatchObject([{ stream: false }, { stream: true }, { stream: true }, { stream: true }]);
   });
 
+  it('is all that a model gives which refuses to stream for an organization that OpenAI has not verified', async () => {
+    const text = createText();
+    const message = 'Your organization must be verified to stream this model. Please go to …';
+    const before = used.stub.requests.length;
+    used.stub.script({ kind: 'error', status: 400, code: 'unsupported_value', message });
+    for (const _call of [1, 2]) expect(contentOf(await told(text))).toBe('Hello world');
+    const asked = used.stub.requests.slice(before).map(({ body }) => body);
+    expect(asked).toMatchObject([{ stream: true }, { stream: false }, { stream: false }]);
+  });
+
   it('that is refused as a stream, too, fails as the request deserves, and is no sign of the model', async () => {
     const text = await knownText();
     const refusal: StubBehaviour = { kind: 'error', status: 400, message: 'no such thing' };
