@@ -21,6 +21,8 @@ export interface ProviderErrorOptions {
   /** The provider's explanation of a refusal by its content policy, shown to the customer. */
   explanation?: string | undefined;
   retryAfterMs?: number | undefined;
+  /** The member of the request that the model does not take, or not with this value. */
+  parameter?: string | undefined;
   cause?: unknown;
 }
 
@@ -41,6 +43,7 @@ export class ProviderError extends Error {
   readonly code: ProviderErrorCode;
   readonly explanation: string | undefined;
   readonly retryAfterMs: number | undefined;
+  readonly parameter: string | undefined;
   /** The route that failed, and which attempt of the request that was. The router sets it. */
   asked: { provider: string; model: string; attempts: number; earlier?: EarlierFailure[] } | undefined;
   /** No upstream took the call, and every route rests: a queued job can wait. The router sets it. */
@@ -52,6 +55,7 @@ export class ProviderError extends Error {
     this.code = options.code ?? 'upstream_error';
     this.explanation = options.explanation;
     this.retryAfterMs = options.retryAfterMs;
+    this.parameter = options.parameter;
   }
 
   /** The request is at fault, at least for this route; the provider is not. */

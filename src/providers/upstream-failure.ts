@@ -13,6 +13,7 @@ interface Complaint {
   code: string | null;
   type: string | null;
   message: string;
+  parameter?: string | undefined;
   /** With status 403: a moderation flagged the prompt. */
   isFlagged: boolean;
 }
@@ -50,7 +51,8 @@ const fromComplaint = (
   const message = `the upstream answered ${status ?? 'with an error'}: ${said}`;
   if (isModeration(complaint) || (status === 403 && complaint.isFlagged)) return refusal(message, complaint);
   const [failure, code] = classify(complaint, status);
-  return new ProviderError(message, { failure, code, retryAfterMs: restMsIn(headers) });
+  const { parameter } = complaint;
+  return new ProviderError(message, { failure, code, retryAfterMs: restMsIn(headers), parameter });
 };
 
 /** Makes the failure of a request that a content policy refused. */
@@ -199,6 +201,9 @@ const complaintIn = (value: unknown): Complaint => {
     code: asText(error['code']),
     type: asText(error['type']),
     message,
+    parameter: /^unsupported_(?:parameter|value)$/.test(String(error['code']))
+      ? (asText(error['param']) ?? undefined)
+      : undefined,
     // OpenRouter's form, whose code is the status.
     isFlagged:
       Array.isArray(asObject(error['metadata'])['reasons']) ||

@@ -25,6 +25,20 @@ const slowerThanKnown = 4;
 
 const isRefusal = (error: unknown): error is ProviderError =>
   error instanceof ProviderError && error.failure === 'fatal' && error.code === 'invalid_parameter';
+/** A model that does not take one of these is asked without it. Without any other member an answer would mean another thing. */
+const bestEffort = new Set([
+  'temperature',
+  'top_p',
+  'presence_penalty',
+  'frequency_penalty',
+  'logit_bias',
+  'seed',
+  'logprobs',
+  'top_logprobs',
+  'parallel_tool_calls',
+  'reasoning_effort',
+  'verbosity',
+]);
 /** OpenAI lets only organizations that it has verified stream some models. */
 const refusesStreams = /must be verified to stream/;
 
@@ -99,16 +113,25 @@ export const createOpenAiText = ({ client, counter }: OpenAiTextOptions): TextPr
 
   return {
     answer: async (request, call) => {
-      const isStreamed = !mayBeWhole(request);
-      try {
-        await answer(request, call, isStreamed);
-      } catch (error) {
-        pace.forget(request.model);
-        if (!isRefusal(error) || (isStreamed && !refusesStreams.test(error.message))) throw error;
-        // Some models refuse one of the forms. A refused request did nothing, so it may be sent again.
-        await answer(request, call, !isStreamed);
-        streams.set(request.model, !isStreamed);
-      }
+      const usesStream = !mayBeWhole(request);
+      let [asked, isStreamed] = [request, usesStream];
+      for (;;)
+        try {
+          await answer(asked, call, isStreamed);
+          if (isStreamed !== usesStream) streams.set(request.model, isStreamed);
+          return;
+        } catch (error) {
+          pace.forget(request.model);
+          // A refused request did nothing, so another one may be sent.
+          if (!isRefusal(error)) throw error;
+          const { parameter = '' } = error;
+          const { [parameter]: refused, ...options } = asked.options;
+          if (refused !== undefined && bestEffort.has(parameter)) asked = { ...asked, options };
+          // Some models refuse one of the forms.
+          else if (isStreamed === usesStream && (!isStreamed || refusesStreams.test(error.message)))
+            isStreamed = !isStreamed;
+          else throw error;
+        }
     },
   };
 };

@@ -6,7 +6,7 @@ import type { ProviderTimeouts } from '../../../src/providers/remote-settings.ts
 import { ProviderError } from '../../../src/providers/provider-error.ts';
 import { createTextRouter } from '../../../src/providers/router.ts';
 import type { TextEvent, TextRequest } from '../../../src/providers/text/text-provider.ts';
-import { noAbort, onlyRoute, rejectionOf } from '../collect.ts';
+import { contentOf, noAbort, onlyRoute, rejectionOf } from '../collect.ts';
 import { contentPolicyRefusal, shortChat, type StubBehaviour } from '../stub-upstream.ts';
 import { request, told, useStub } from './ask-stub.ts';
 
@@ -172,6 +172,31 @@ describe('a failure', () => {
   it('by a model that OpenRouter does not know is the route’s', async () => {
     const error = await failureOf({ kind: 'error', status: 404, message: 'No endpoints found for a/b.' });
     expect(error).toMatchObject({ failure: 'retry_other', code: 'upstream_unavailable' });
+  });
+
+  it('by a best-effort option, which the model does not take, is answered without it', async () => {
+    const refusal = (param: string, code: string): StubBehaviour => {
+      const error = { message: `'${param}' is not supported`, type: 'invalid_request_error', param, code };
+      return { kind: 'raw', status: 400, chunks: [JSON.stringify({ error })] };
+    };
+    const options = { temperature: 0.5, top_p: 0.9, response_format: { type: 'json_object' } };
+    used.stub.script(
+      refusal('temperature', 'unsupported_value'),
+      refusal('top_p', 'unsupported_parameter'),
+      shortChat,
+    );
+    expect(contentOf(await ask({ options }))).toBe('Hello world');
+    const {
+      temperature: _t,
+      top_p: _p,
+      ...rest
+    } = used.stub.requests.at(-3)?.body as Record<string, unknown>;
+    expect(used.stub.requests.at(-1)?.body).toEqual(rest);
+    used.stub.script(refusal('response_format', 'unsupported_parameter'));
+    expect(await rejectionOf(ask({ options }))).toMatchObject({
+      failure: 'fatal',
+      code: 'invalid_parameter',
+    });
   });
 
   it('to connect did nothing', async () => {
