@@ -45,7 +45,9 @@ const refusesStreams = /must be verified to stream/;
 /** Text by chat completions of an OpenAI-compatible upstream: as a stream, or in one piece where that is safe. */
 export const createOpenAiText = ({ client, counter }: OpenAiTextOptions): TextProvider => {
   const pace = createAnswerPace();
-  const limit = limitField(client.baseUrl);
+  const usualLimit = limitField(client.baseUrl);
+  /** The name of the output limit for models that have refused the usual one, as OpenAI's newer ones do behind a proxy. */
+  const limits = new Map<string, string>();
   /** Whether a model is asked for streams alone, or for none, as it has refused the other form. */
   const streams = new Map<string, boolean>();
 
@@ -63,7 +65,7 @@ export const createOpenAiText = ({ client, counter }: OpenAiTextOptions): TextPr
   const answer = async (
     request: TextRequest,
     { signal, emit }: TextCall,
-    isStreamed: boolean,
+    form: RequestForm,
   ): Promise<void> => {
     const reader = createChunkReader();
     const sent: string[] = [];
@@ -74,7 +76,8 @@ export const createOpenAiText = ({ client, counter }: OpenAiTextOptions): TextPr
       }
     };
     const begunAt = performance.now();
-    const body = JSON.stringify(toRequestBody(request, { limitField: limit, isStreamed }));
+    const { isStreamed } = form;
+    const body = JSON.stringify(toRequestBody(request, form));
     const reading = {
       isStreamed,
       silenceMs: isStreamed ? 0 : slowerThanKnown * pace.longestMs(request),
@@ -115,9 +118,10 @@ export const createOpenAiText = ({ client, counter }: OpenAiTextOptions): TextPr
     answer: async (request, call) => {
       const usesStream = !mayBeWhole(request);
       let [asked, isStreamed] = [request, usesStream];
-      for (;;)
+      for (;;) {
+        const limit = limits.get(request.model) ?? usualLimit;
         try {
-          await answer(asked, call, isStreamed);
+          await answer(asked, call, { limitField: limit, isStreamed });
           if (isStreamed !== usesStream) streams.set(request.model, isStreamed);
           return;
         } catch (error) {
@@ -127,11 +131,14 @@ export const createOpenAiText = ({ client, counter }: OpenAiTextOptions): TextPr
           const { parameter = '' } = error;
           const { [parameter]: refused, ...options } = asked.options;
           if (refused !== undefined && bestEffort.has(parameter)) asked = { ...asked, options };
+          else if (parameter === 'max_tokens' && parameter === limit)
+            limits.set(request.model, 'max_completion_tokens');
           // Some models refuse one of the forms.
           else if (isStreamed === usesStream && (!isStreamed || refusesStreams.test(error.message)))
             isStreamed = !isStreamed;
           else throw error;
         }
+      }
     },
   };
 };

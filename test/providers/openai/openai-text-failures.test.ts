@@ -174,11 +174,29 @@ describe('a failure', () => {
     expect(error).toMatchObject({ failure: 'retry_other', code: 'upstream_unavailable' });
   });
 
+  const refusal = (param: string, code: string): StubBehaviour => {
+    const error = { message: `'${param}' is not supported`, type: 'invalid_request_error', param, code };
+    return { kind: 'raw', status: 400, chunks: [JSON.stringify({ error })] };
+  };
+
+  it('by the name of the output limit, as of newer models of OpenAI behind a proxy, is its last', async () => {
+    const text = createText();
+    const asked = used.stub.requests.length;
+    const refused = refusal('max_tokens', 'unsupported_parameter');
+    used.stub.script(refused, refused);
+    const first = await Promise.all([told(text), told(text)]);
+    expect([...first, await told(text)].map(contentOf)).toEqual(
+      Array.from({ length: 3 }, () => 'Hello world'),
+    );
+    const names = used.stub.requests.slice(asked).map(({ body }) => Object.keys(body as object)[2]);
+    expect(names).toEqual([
+      'max_tokens',
+      'max_tokens',
+      ...Array.from({ length: 3 }, () => 'max_completion_tokens'),
+    ]);
+  });
+
   it('by a best-effort option, which the model does not take, is answered without it', async () => {
-    const refusal = (param: string, code: string): StubBehaviour => {
-      const error = { message: `'${param}' is not supported`, type: 'invalid_request_error', param, code };
-      return { kind: 'raw', status: 400, chunks: [JSON.stringify({ error })] };
-    };
     const options = { temperature: 0.5, top_p: 0.9, response_format: { type: 'json_object' } };
     used.stub.script(
       refusal('temperature', 'unsupported_value'),
