@@ -45,14 +45,12 @@ const refusesStreams = /must be verified to stream/;
 /** Text by chat completions of an OpenAI-compatible upstream: as a stream, or in one piece where that is safe. */
 export const createOpenAiText = ({ client, counter }: OpenAiTextOptions): TextProvider => {
   const pace = createAnswerPace();
+  const ask = createAsk({ client, counter }, pace);
   const usualLimit = limitField(client.baseUrl);
-  /** The name of the output limit for models that have refused the usual one, as OpenAI's newer ones do behind a proxy. */
-  const limits = new Map<string, string>();
-  /** Whether a model is asked for streams alone, or for none, as it has refused the other form. */
-  const streams = new Map<string, boolean>();
+  const forms = new Map<string, KnownForm>();
 
   const mayBeWhole = (request: TextRequest): boolean => {
-    const isStreamed = streams.get(request.model);
+    const { isStreamed } = forms.get(request.model) ?? {};
     if (isStreamed !== undefined) return !isStreamed;
     return (
       request.isWhole &&
@@ -62,11 +60,33 @@ export const createOpenAiText = ({ client, counter }: OpenAiTextOptions): TextPr
     );
   };
 
-  const answer = async (
-    request: TextRequest,
-    { signal, emit }: TextCall,
-    form: RequestForm,
-  ): Promise<void> => {
+  return {
+    answer: async (request, call) => {
+      const { model, options } = request;
+      const known: KnownForm = forms.get(model) ?? { limitField: usualLimit };
+      const isStreamed = !mayBeWhole(request);
+      let attempt: Attempt = { options, isStreamed, limitField: known.limitField };
+      for (;;)
+        try {
+          await ask({ ...request, options: attempt.options }, call, attempt);
+          const { limitField } = attempt;
+          if (attempt.isStreamed !== isStreamed) forms.set(model, { limitField, isStreamed: !isStreamed });
+          else if (limitField !== known.limitField) forms.set(model, { ...known, limitField });
+          return;
+        } catch (error) {
+          pace.forget(model);
+          const next = isRefusal(error) ? insteadOf(error, attempt, isStreamed) : null;
+          if (next === null) throw error;
+          attempt = next;
+        }
+    },
+  };
+};
+
+/** Asks once, in one form. */
+const createAsk =
+  ({ client, counter }: OpenAiTextOptions, pace: AnswerPace) =>
+  async (request: TextRequest, { signal, emit }: TextCall, form: RequestForm): Promise<void> => {
     const reader = createChunkReader();
     const sent: string[] = [];
     const tell = (events: readonly TextEvent[]): void => {
@@ -114,33 +134,28 @@ export const createOpenAiText = ({ client, counter }: OpenAiTextOptions): TextPr
     emit({ type: 'usage', usage });
   };
 
-  return {
-    answer: async (request, call) => {
-      const usesStream = !mayBeWhole(request);
-      let [asked, isStreamed] = [request, usesStream];
-      for (;;) {
-        const limit = limits.get(request.model) ?? usualLimit;
-        try {
-          await answer(asked, call, { limitField: limit, isStreamed });
-          if (isStreamed !== usesStream) streams.set(request.model, isStreamed);
-          return;
-        } catch (error) {
-          pace.forget(request.model);
-          // A refused request did nothing, so another one may be sent.
-          if (!isRefusal(error)) throw error;
-          const { parameter = '' } = error;
-          const { [parameter]: refused, ...options } = asked.options;
-          if (refused !== undefined && bestEffort.has(parameter)) asked = { ...asked, options };
-          else if (parameter === 'max_tokens' && parameter === limit)
-            limits.set(request.model, 'max_completion_tokens');
-          // Some models refuse one of the forms.
-          else if (isStreamed === usesStream && (!isStreamed || refusesStreams.test(error.message)))
-            isStreamed = !isStreamed;
-          else throw error;
-        }
-      }
-    },
-  };
+/** The form that a model takes, after it has refused another one. */
+interface KnownForm extends Pick<RequestForm, 'limitField'> {
+  /** Undefined: it takes both. */
+  isStreamed?: boolean;
+}
+
+interface Attempt extends RequestForm, Pick<TextRequest, 'options'> {}
+
+/** Returns what is asked in place of a refused request, which did nothing; null: nothing. `wasStreamed`: the first one. */
+const insteadOf = (
+  { message, parameter = '' }: ProviderError,
+  attempt: Attempt,
+  wasStreamed: boolean,
+): Attempt | null => {
+  const { isStreamed, limitField: limit } = attempt;
+  const { [parameter]: refused, ...options } = attempt.options;
+  if (refused !== undefined && bestEffort.has(parameter)) return { ...attempt, options };
+  // Newer models of OpenAI, behind a proxy.
+  if (parameter === 'max_tokens' && limit === parameter)
+    return { ...attempt, limitField: 'max_completion_tokens' };
+  if (isStreamed !== wasStreamed || (isStreamed && !refusesStreams.test(message))) return null;
+  return { ...attempt, isStreamed: !isStreamed };
 };
 
 const textOf = (event: TextEvent): string => {
@@ -170,6 +185,8 @@ const longestSilenceMs = 30_000;
 const leastTokens = 50;
 /** The part of a faster answer in the known pace. */
 const fasterShare = 0.1;
+
+type AnswerPace = ReturnType<typeof createAnswerPace>;
 
 /**
  * Knows how fast each model of an upstream has answered, to decide which answers may come in one piece. Until its last byte
