@@ -210,6 +210,12 @@ const createEnter = (provider: Provider, options: OAuthMountOptions) => {
       });
     const consent = await readConsent(form, { asked: subject.scopes, requestId, clientAddress }, options);
     if (typeof consent === 'string') return show({ problem: consent, form });
+    if (details.session !== undefined) {
+      // The library would send the person away to leave the account of the connection that they made before.
+      response.setHeader('set-cookie', `oauth_session=; Path=${basePathOf(publicUrl)}/oauth; Max-Age=0`);
+      delete details.session;
+      await details.save(details.exp - Math.floor(options.clock.now() / 1_000));
+    }
     const login = { accountId: consent.accountId, remember: false };
     const grantId = await makeConnection(provider, { ...consent, subject, clientId, resource }, options);
     await provider.interactionFinished(

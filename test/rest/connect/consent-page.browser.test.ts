@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestGateway, type TestGateway } from '../../e2e/start-test-gateway.ts';
+import { openAccount } from '../../mcp/open-account.ts';
 import { listenOnLoopback, type Listening } from '../../mcp/listen-on-loopback.ts';
 import { useChromium } from '../../use-chromium.ts';
 import { createAssistant } from './assistant.ts';
@@ -30,8 +31,8 @@ const enter = async (page: Page, redirectUrl = `${listening.url}/callback`) => {
   return { ...assistant, finish };
 };
 
-const allow = async (page: Page): Promise<void> => {
-  await page.getByLabel(/API key/).fill(gateway.apiKey);
+const allow = async (page: Page, apiKey = gateway.apiKey): Promise<void> => {
+  await page.getByLabel(/API key/).fill(apiKey);
   await page.getByRole('button', { name: 'Allow' }).click();
 };
 
@@ -46,6 +47,18 @@ describe('the page of consent in a browser', () => {
     const client = await connect();
     expect((await client.listTools()).tools.map(({ name }) => name)).toContain('get_balance');
     await client.close();
+  });
+
+  it('connects one account after the other in the same browser', async () => {
+    const page = await visit();
+    const { apiKey } = await openAccount(gateway.services);
+    for (const key of [gateway.apiKey, apiKey]) {
+      await enter(page);
+      const arrived = once(program, 'request');
+      await allow(page, key);
+      const [{ url }] = (await arrived) as [{ url: string }];
+      expect(new URL(url, listening.url).searchParams.get('code')).toEqual(expect.any(String));
+    }
   });
 
   it('leads to an app that has an address scheme of its own', async () => {
