@@ -214,7 +214,7 @@ const createEnter = (provider: Provider, options: OAuthMountOptions) => {
       // The library would send the person away to leave the account of the connection that they made before.
       response.setHeader('set-cookie', `oauth_session=; Path=${basePathOf(publicUrl)}/oauth; Max-Age=0`);
       delete details.session;
-      await details.save(details.exp - Math.floor(options.clock.now() / 1_000));
+      await details.persist();
     }
     const login = { accountId: consent.accountId, remember: false };
     const grantId = await makeConnection(provider, { ...consent, subject, clientId, resource }, options);

@@ -12,14 +12,15 @@ export const writePage = (
   page: string,
   { redirectUri, hasScript }: { redirectUri?: string; hasScript?: boolean } = {},
 ): void => {
-  const target = redirectUri === undefined ? null : new URL(redirectUri);
-  const form = target === null ? '' : ` ${target.origin === 'null' ? target.protocol : target.origin}`;
+  const scheme = redirectUri === undefined ? '' : new URL(redirectUri).protocol;
+  // A web site may lead on to another one, and a policy cannot name addresses of IPv6.
+  const form = /^https?:$/.test(scheme) ? 'http: https:' : scheme;
   response.writeHead(status, {
     ...pageHeaders,
     'content-type': 'text/html; charset=utf-8',
     'cache-control': 'no-store',
     'x-robots-tag': 'noindex',
-    'content-security-policy': policyWith(hasScript === true ? walletScriptSource : null, `'self'${form}`),
+    'content-security-policy': policyWith(hasScript === true ? walletScriptSource : null, `'self' ${form}`),
   });
   response.end(page);
 };

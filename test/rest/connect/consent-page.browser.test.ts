@@ -11,7 +11,12 @@ import { contrastOf } from './contrast-of.ts';
 
 let gateway: TestGateway;
 /** Listens where a program on this computer would. */
-const program = createServer((_request, response) => response.end('You can close this page.'));
+const program = createServer(({ url }, response) => {
+  // Some programs show the end on a page elsewhere.
+  if (url?.startsWith('/onward') === true)
+    response.setHeader('location', `http://localhost:${new URL(listening.url).port}/end`).statusCode = 302;
+  response.end('You can close this page.');
+});
 let listening: Listening;
 const visit = useChromium();
 beforeAll(async () => {
@@ -59,6 +64,22 @@ describe('the page of consent in a browser', () => {
       const [{ url }] = (await arrived) as [{ url: string }];
       expect(new URL(url, listening.url).searchParams.get('code')).toEqual(expect.any(String));
     }
+  });
+
+  it('leads on to where the program sends the browser in the end', async () => {
+    const page = await visit();
+    await enter(page, `${listening.url}/onward`);
+    await allow(page);
+    await page.waitForURL('http://localhost:*/end');
+    expect(await page.textContent('body')).toBe('You can close this page.');
+  });
+
+  it('leads to a program at an address of IPv6', async () => {
+    const page = await visit();
+    await enter(page, 'http://[::1]:9/callback');
+    const leaving = page.waitForRequest((request) => request.url().startsWith('http://[::1]:9/callback'));
+    await allow(page);
+    expect(new URL((await leaving).url()).searchParams.get('code')).toEqual(expect.any(String));
   });
 
   it('leads to an app that has an address scheme of its own', async () => {
