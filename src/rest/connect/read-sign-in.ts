@@ -43,21 +43,23 @@ export const readSignIn = async <SignedIn>(
   if (signed === '') return signInWithKey(form.get('key')?.trim() ?? '', options);
   const message = parseJson(signed);
   if (!options.config.wallets.isOn || !isJsonObject(message) || message['requestId'] !== requestId)
-    return 'The signature is not of this request. Sign again.';
+    return signAgain;
   try {
     // Each may ask a chain's node, as a sign-in over REST does, with which these are counted.
     await options.addressLimiters.get(signInWithWallet.name)?.consume(clientAddress);
     return await useWallet(message, AbortSignal.timeout(signInMs));
   } catch (error) {
+    if (hasCode('invalid_sign_in')(error)) return signAgain;
     if (error instanceof AppError && walletRefusals.has(error.code)) return error.message;
     throw error;
   }
 };
 
+const signAgain = 'The signature is not of this request, or too old. Sign again.';
+
 const signInMs = 10_000;
 
 const walletRefusals = new Set([
-  'invalid_sign_in',
   'permission_denied',
   'overloaded',
   'upstream_unavailable',

@@ -38,7 +38,7 @@ it('sign-ins of wallets on the page of a connection are counted with those over 
   const { url, allow } = await openPage();
   const wallet = JSON.stringify({ requestId: sha256(new URL(url).pathname.split('/').at(-1) ?? '') });
   const tryWallet = async (): Promise<string> => (await allow({ wallet })).text();
-  expect(await tryWallet()).toContain('Sign');
+  expect(await tryWallet()).toContain('not of this request, or too old. Sign again.');
   const limiter = gateway.services.addressLimiters.get('sign_in');
   for (let tries = 1; tries < 30; tries += 1) await limiter?.consume('127.0.0.1');
   expect(await tryWallet()).toContain('Too many sign-ins from this address');
