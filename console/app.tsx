@@ -10,6 +10,7 @@ import {
   useAction,
   useConsole,
   useLive,
+  useOtherTabs,
   type ConsoleContext,
   type Session,
 } from './use-console.ts';
@@ -93,6 +94,7 @@ const Place = () => {
   const found = findPage(path);
   const area = found?.page.area ?? areaOf(path);
   useLive(`${base}/console/${area === 'operator' ? 'admin/' : ''}live`, isIn(area, session), refresh);
+  useOtherTabs(area);
   useEffect(() => {
     const list = pages.find((page) => page.path === found?.page.path && page.title !== undefined);
     document.title = `${list?.title ?? 'Console'} · ${title}`;

@@ -1,7 +1,7 @@
 import type { Area } from './pages.tsx';
 import { Field, Problem, readFields } from './parts/parts.tsx';
 import { usePlace } from './router.tsx';
-import { useAction, useConsole } from './use-console.ts';
+import { tellOtherTabs, useAction, useConsole } from './use-console.ts';
 import { readNetworks } from './pay/terms.ts';
 import { useWallets, type Wallet } from './pay/wallets.ts';
 import { accountKinds, signWalletIn } from './sign-wallet-in.ts';
@@ -25,6 +25,7 @@ export const SignIn = ({ area }: { area: Area }) => {
   const signIn = (findKey: () => Promise<string>): void =>
     void run(async () => {
       const { role } = await api.read<{ role: Area }>('session', { body: { key: await findKey() } });
+      tellOtherTabs(role);
       if (role !== area) visit(role === 'operator' ? 'operator' : '');
       await refresh();
     });

@@ -46,6 +46,21 @@ const nothing = { data: null, problem: null, isMissing: false } as const;
 
 const changed = 'console:changed';
 
+const signedIn = (area: string): string => `console:signed-in:${area}`;
+
+export const tellOtherTabs = (area: string): void =>
+  localStorage.setItem(signedIn(area), crypto.randomUUID());
+
+/** Loads the page again when another tab has signed in: its next call would be one of another account. */
+export const useOtherTabs = (area: string): void =>
+  useEffect(() => {
+    const look = ({ key }: StorageEvent): void => {
+      if (key === signedIn(area)) location.reload();
+    };
+    addEventListener('storage', look);
+    return () => removeEventListener('storage', look);
+  }, [area]);
+
 const reopenMs = 10_000;
 
 /** Hears from the gateway that something has changed, as long as somebody is signed in. `onEnded`: perhaps nobody is any more. */

@@ -211,6 +211,18 @@ describe('the console in a browser', () => {
     await page.getByRole('heading', { name: 'Sign in to the console' }).waitFor();
     expect(await page.getByRole('navigation').count()).toBe(0);
   });
+
+  it('shows nothing of an account any more once another tab has signed in to another one', async () => {
+    const [account, other] = [await openAccount(gateway.services), await openAccount(gateway.services)];
+    const page = await visit();
+    await signIn(page, '/keys', account.apiKey);
+    await page.getByLabel('Name of the key').fill('for this account');
+    const tab = await page.context().newPage();
+    await tab.goto(`${gateway.url}/console`);
+    await tab.getByRole('button', { name: 'Sign out' }).click();
+    await signIn(tab, '', other.apiKey);
+    await expect.poll(() => page.getByLabel('Name of the key').inputValue()).toBe('');
+  });
 });
 
 const customerPaths = [
