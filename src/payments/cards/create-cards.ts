@@ -50,6 +50,8 @@ export const createCards = (options: CardsOptions) => {
   return {
     /** Throws AppError `permission_denied` where real money would buy sandbox credit, or test money real credit. */
     assertSells: (isSandbox: boolean): void => assertSells(isSandbox, settings),
+    /** Whether cards raise the balance of such an account. */
+    sells: (isSandbox: boolean): boolean => settings.isLive !== isSandbox,
     /** Returns our id of the payment, and the page of Stripe where a person pays. Throws AppError. */
     checkout: (order: CardOrder) => openCheckout(order, context),
     /** Ends the automatic top-up of an account, and lets Stripe forget its card. */

@@ -19,7 +19,7 @@ export interface AskedCallState {
   /** The balance, and what the assistant has spent and holds of its limits. */
   rows: readonly (readonly [name: string, value: string])[];
   /** How a person adds money; null: the balance covers the call. */
-  howToPay: string | null;
+  howToPay: Html | null;
   /** What the form hands back; null: there is nothing to confirm. */
   token: string | null;
 }
@@ -47,9 +47,10 @@ export const decisionPage = (
   subject: AskedCallSubject,
   { rows, howToPay, token }: AskedCallState,
 ): string => {
-  const notice = html`<p class="notice">
-    <strong>The balance does not cover this call.</strong> ${howToPay} Then let the assistant call again.
-  </p>`;
+  const short =
+    howToPay &&
+    html`<strong>The balance does not cover this call.</strong> ${howToPay} Then let the assistant call again.`;
+  const notice = short ?? (token === null ? covered : null);
   const form = html`<form method="post">
     <input type="hidden" name="token" value="${token}" />
     <p>Your confirmation counts for this call alone, for ten minutes.</p>
@@ -58,8 +59,11 @@ export const decisionPage = (
       <button name="answer" value="refuse">Decline</button>
     </p>
   </form>`;
-  return page(subject, rows, html`${howToPay === null ? null : notice} ${token === null ? null : form}`);
+  const part = notice && html`<p class="notice">${notice}</p>`;
+  return page(subject, rows, html`${part} ${token === null ? null : form}`);
 };
+
+const covered = html`<strong>The balance covers this call.</strong> Let the assistant call again.`;
 
 const page = (subject: AskedCallSubject, rows: AskedCallState['rows'], body: Html): string =>
   columnPage({

@@ -7,9 +7,12 @@ import { memoizeAsync } from '../../kit/memoize.ts';
 import { formatUsd } from '../../kit/money.ts';
 import { basePathOf } from '../../kit/public-url.ts';
 import { askedCallPath, askedMs } from '../../operations/ask-person.ts';
+import type { Services } from '../../operations/call.ts';
 import type { Operation } from '../../operations/definition.ts';
 import { budgetsOf } from '../../rules/key-limits.ts';
 import type { AskedCall, Connection } from '../../store/store.ts';
+import { isConsoleBuilt } from '../console/console-files.ts';
+import { html, type Html } from '../docs/docs-page-html.ts';
 import {
   askedCallPage,
   decisionPage,
@@ -19,7 +22,7 @@ import {
 import { readForm, readSignIn, type SignInOptions } from './read-sign-in.ts';
 import { endPage, pageOwner, writePage } from './write-page.ts';
 
-export interface AskedCallOptions extends SignInOptions {
+export interface AskedCallOptions extends SignInOptions, Pick<Services, 'cards'> {
   publicUrl: () => string;
   operations: readonly Operation[];
 }
@@ -152,20 +155,30 @@ const mayConfirm = (key: Pick<Caller, 'keyId' | 'limits'> | null, connection: As
 
 const periods = { day: 'Today (UTC)', month: 'This month (UTC)', total: 'In all' };
 
+const askOperator = html`Ask the operator of this service to add money.`;
+
+/** How a person adds money to an account. */
+const howToAdd = (isSandbox: boolean, { config, publicUrl, cards }: AskedCallOptions): Html => {
+  const takesWallets = config.wallets.isOn && isSandbox !== config.x402.takesRealMoney;
+  const page = `${publicUrl()}/console/top-up`;
+  if ((takesWallets || cards?.sells(isSandbox) === true) && config.hasConsole && isConsoleBuilt())
+    return html`<a href="${page}">Add money in the console</a>.`;
+  return takesWallets
+    ? html`Pay USDC onto it: a program with a wallet and an API key of this account calls POST
+      ${publicUrl()}/v1/topup.`
+    : askOperator;
+};
+
 const readState = async (
   { asked, connection }: Asked,
-  { store, config, publicUrl }: AskedCallOptions,
+  options: AskedCallOptions,
 ): Promise<Omit<AskedCallState, 'token'>> => {
-  const account = await store.getAccount(asked.accountId);
+  const account = await options.store.getAccount(asked.accountId);
   if (account === null) throw new Error(`there is no account ${asked.accountId}`);
   const available = account.balance - account.held;
-  const isSoldHere = config.wallets.isOn && account.isSandbox !== config.x402.takesRealMoney;
   // Directories of assistants refuse pages that take payments.
   const isInDirectory = connection?.resource === '/mcp/account/directory';
-  const howToPay =
-    isSoldHere && !isInDirectory
-      ? `Pay USDC onto it: a program with a wallet and an API key of this account calls POST ${publicUrl()}/v1/topup.`
-      : 'Ask the operator of this service to add money.';
+  const howToPay = isInDirectory ? askOperator : howToAdd(account.isSandbox, options);
   return {
     rows: [
       ['Balance', `$${formatUsd(available)}`],

@@ -1,5 +1,5 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { issueKey } from '../../../src/accounts/keys.ts';
 import { credit } from '../../../src/accounts/ledger/entries.ts';
 import { nanoPerUsd } from '../../../src/kit/money.ts';
@@ -7,6 +7,7 @@ import { noLimits } from '../../../src/rules/key-limits.ts';
 import { startTestGateway, type TestGateway } from '../../e2e/start-test-gateway.ts';
 import { callModern } from '../../mcp/call-modern.ts';
 import { openAccount } from '../../mcp/open-account.ts';
+import { stripeKey, stripeWebhookSecret } from '../../payments/cards/stripe-stub.ts';
 import { connectAssistant } from '../../store/connect-assistant.ts';
 
 let gateway: TestGateway;
@@ -308,6 +309,34 @@ describe('the page of a call', () => {
     expect(await answerOf()).toBe('confirmed');
     await send(url, { token, answer: 'refuse' });
     expect(await answerOf()).toBe('confirmed');
+  });
+
+  it.each([
+    ['a wallet', { WALLET_ACCOUNTS: 'on' }, '/console/top-up'],
+    [
+      'a card',
+      { STRIPE_SECRET_KEY: stripeKey, STRIPE_WEBHOOK_SECRET: stripeWebhookSecret },
+      '/console/top-up',
+    ],
+    ['a wallet without the console', { WALLET_ACCOUNTS: 'on', CONSOLE: 'off' }, '/v1/topup'],
+  ])('says where %s pays, and that the call is covered once money came', async (_, environment, place) => {
+    const other = await startTestGateway({ environment });
+    onTestFinished(() => other.stop());
+    const { apiKey, accountId } = await openAccount(other.services, { amount: 0n, isSandbox: true });
+    const answer = await other.call('/mcp', {
+      apiKey,
+      body: {
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'tools/call',
+        params: { name: 'create_image', arguments: picture },
+      },
+      headers: { accept: 'application/json, text/event-stream' },
+    });
+    const url = linkIn(await answer.text());
+    expect((await signIn(url, apiKey)).text).toContain(other.url + place);
+    await credit(other.services, { accountId, amount: nanoPerUsd, reason: 'for tests' });
+    expect((await signIn(url, apiKey)).text).toContain('The balance covers this call.');
   });
 
   it('is none for an unknown call', async () => {
