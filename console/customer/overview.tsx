@@ -5,7 +5,7 @@ import { DayFilters, UsageView } from '../parts/usage.tsx';
 import { Link } from '../router.tsx';
 import { useLoad } from '../use-console.ts';
 
-const Balance = () => {
+export const Balance = () => {
   const loaded = useLoad<{ balance_usd: string }>('v1/balance', { everyMs: 15_000 });
   return (
     <Shown loaded={loaded}>

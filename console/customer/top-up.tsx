@@ -3,8 +3,9 @@ import { longestMs } from '../api.ts';
 import { money } from '../format.ts';
 import { Field, Problem, readFields, Shown, Title } from '../parts/parts.tsx';
 import { PayWithWallet } from '../pay/pay-with-wallet.tsx';
-import { Link } from '../router.tsx';
+import { Link, usePlace } from '../router.tsx';
 import { AutoTopUp } from './auto-top-up.tsx';
+import { Balance } from './overview.tsx';
 import { payByCard } from './pay-by-card.ts';
 import { useAction, useConsole, useLoad } from '../use-console.ts';
 
@@ -17,6 +18,7 @@ interface TopUpAnswer {
 export const TopUp = () => {
   const { api, base, brand, session } = useConsole();
   const { isBusy, problem, run } = useAction();
+  const { query } = usePlace();
   const caller = useLoad<{ account_id: string }>('v1/whoami');
   const [amount, setAmount] = useState<string | null>(null);
   const [paid, setPaid] = useState<TopUpAnswer | null>(null);
@@ -37,6 +39,12 @@ export const TopUp = () => {
   return (
     <>
       <Title>Top-up</Title>
+      <Balance />
+      {query.has('paid') && (
+        <p class="notice" role="status">
+          You have paid. The balance rises once Stripe has the money.
+        </p>
+      )}
       <form class="row" onSubmit={choose}>
         <Field name="amount_usd" label="USD to pay" value="5.00" isRequired />
         {(session.wallets || !session.cards) && (

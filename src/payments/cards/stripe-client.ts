@@ -100,7 +100,7 @@ export const createStripeClient = (secretKey: string, address: StripeAddress = {
               },
             ],
             adaptive_pricing: { enabled: false },
-            success_url: returnUrl,
+            success_url: `${returnUrl}?paid=true`,
             cancel_url: returnUrl,
             ...(saving && savingParts(saving)),
           },

@@ -40,6 +40,7 @@ export interface StubSession {
   metadata: Record<string, string>;
   customer: string | null;
   payment_intent: StubIntent | null;
+  success_url: string | null;
 }
 
 /** Signs a webhook as Stripe does. */
@@ -95,6 +96,7 @@ export const startStripeStub = async () => {
       metadata: { card_payment: String(form.get('metadata[card_payment]')) },
       customer: form.get('customer'),
       payment_intent: null,
+      success_url: form.get('success_url'),
     };
     const saves = form.get('payment_intent_data[setup_future_usage]') === 'off_session';
     const makesCustomer = form.get('customer_creation') === 'always';

@@ -17,10 +17,12 @@ it('a customer pays by card on a page of Stripe, comes back, and the balance has
   });
   const page = await visit();
   const reports = await watchPage(page);
-  await page.route('https://checkout.stripe.com/**', (route) =>
-    route.fulfill({ contentType: 'text/html', body: `<a href="${gateway.url}/console/top-up">Back</a>` }),
-  );
+  await page.route('https://checkout.stripe.com/**', (route) => {
+    const [session] = stripe.sessions.values();
+    return route.fulfill({ contentType: 'text/html', body: `<a href="${session?.success_url}">Back</a>` });
+  });
   await signInPage(page, `${gateway.url}/console/top-up`, gateway.apiKey);
+  await page.getByText('$25.00').waitFor();
   expect(await page.getByRole('button', { name: 'See how to pay' }).count()).toBe(0);
   await page.getByLabel('USD to pay').fill('0.50');
   await page.getByRole('button', { name: 'Pay by card' }).click();
@@ -32,7 +34,7 @@ it('a customer pays by card on a page of Stripe, comes back, and the balance has
   if (session === undefined) throw new Error('no page was opened');
   expect((await stripe.deliver(stripe.complete(session), gateway.url)).status).toBe(200);
   await page.getByRole('link', { name: 'Back' }).click();
-  await page.getByRole('link', { name: 'Overview' }).click();
+  await page.getByText('You have paid').waitFor();
   await page.getByText('$45.00').waitFor();
   expect(reports).toEqual([]);
   await gateway.stop();
