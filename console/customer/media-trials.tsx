@@ -1,9 +1,9 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { JobLink } from '../parts/history.tsx';
-import { costText, Film, Pictures, type JobAnswer } from '../parts/outcome.tsx';
+import { costText, Film, hasEnded, Pictures, type JobAnswer } from '../parts/outcome.tsx';
 import { Problem, readFields } from '../parts/parts.tsx';
-import { useAction, useCallId, useConsole } from '../use-console.ts';
+import { useAction, useCallId, useConsole, useLoad } from '../use-console.ts';
 import { CodeSamples } from './code-samples.tsx';
 
 interface MediaTrialProps {
@@ -59,15 +59,23 @@ const MediaTrial = ({ model, path, noun, method, body: more, children }: MediaTr
   );
 };
 
+/** Follows an image to its end, which may come after the call. */
+const Image = ({ first }: { first: JobAnswer }) => {
+  const { data } = useLoad<JobAnswer>(`v1/jobs/${first.id}`, { everyMs: 2_000, isLast: hasEnded });
+  const job = data ?? first;
+  if (!hasEnded(job)) return <p role="status">The image is being made…</p>;
+  return (
+    <>
+      <Problem text={job.error && job.error.message} />
+      <Pictures urls={job.data.map(({ url }) => url)} />
+      <p class="soft">{costText(job)}</p>
+    </>
+  );
+};
+
 export const ImageTrial = ({ model }: { model: string }) => (
   <MediaTrial model={model} path="/v1/images/generations" noun="image" method="images.generate">
-    {(job) => (
-      <>
-        <Problem text={job.error && job.error.message} />
-        <Pictures urls={job.data.map(({ url }) => url)} />
-        <p class="soft">{costText(job)}</p>
-      </>
-    )}
+    {(job) => <Image key={job.id} first={job} />}
   </MediaTrial>
 );
 

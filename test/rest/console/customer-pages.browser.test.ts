@@ -11,7 +11,7 @@ let gateway: TestGateway;
 const visit = useChromium();
 
 beforeAll(async () => {
-  gateway = await startTestGateway({ environment: { SEARCH_FROM_BALANCE: 'on' } });
+  gateway = await startTestGateway({ environment: { SEARCH_FROM_BALANCE: 'on', IMAGE_DEADLINE_MS: '1000' } });
   await whenSearchReady(gateway);
 });
 afterAll(() => gateway.stop());
@@ -134,6 +134,15 @@ describe('the console of a customer', () => {
       await page.getByText('Nothing was charged.').waitFor();
     }
     expect([keys.size, keys.has(undefined)]).toEqual([2, false]);
+  });
+
+  it('follows an image that takes longer than its call', async () => {
+    const { page } = await open('/playground?kind=image');
+    await page.getByLabel('What the image shows').fill('[sandbox:slow=2] A pier');
+    await page.getByRole('button', { name: 'Make the image' }).click();
+    await page.getByText('The image is being made').waitFor();
+    await page.getByText('Cost: $0.04.').waitFor();
+    expect(await page.getByRole('img', { name: 'Result 1' }).count()).toBe(1);
   });
 
   it('says why a video or a chat failed, and that nothing was charged', async () => {
