@@ -47,11 +47,17 @@ export const longestMs = 180_000;
 /** A file that takes longer to arrive and to be answered is given up. */
 const longestUploadMs = 600_000;
 
+interface Refusal {
+  error?: string | { message?: string };
+  /** What is wrong in the fields of the call, where a refusal lists it. */
+  detail?: readonly { loc: readonly (string | number)[]; msg: string }[];
+}
+
 export const messageOf = async (answer: Response): Promise<string> => {
-  const body = (await answer.json().catch(() => null)) as { error?: string | { message?: string } } | null;
-  const error = body?.error;
+  const { error, detail } = ((await answer.json().catch(() => null)) ?? {}) as Refusal;
   return (
     (typeof error === 'string' ? error : error?.message) ??
+    detail?.map(({ loc, msg }) => `${loc.slice(1).join('.')}: ${msg}`).join('; ') ??
     `The gateway answered ${answer.status}. Try again.`
   );
 };

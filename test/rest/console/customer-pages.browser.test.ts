@@ -185,6 +185,13 @@ describe('the console of a customer', () => {
     expect((await opened).status()).toBe(200);
   });
 
+  it('says what is wrong in a search', async () => {
+    const { page } = await open('/playground?kind=search');
+    await page.getByLabel('Most results').fill('500');
+    await page.locator('form').getByRole('button', { name: 'Search' }).click();
+    expect(await page.getByRole('alert').textContent()).toBe('limit: must be at most 100');
+  });
+
   it('searches influencers from the balance, and shows the call as code', async () => {
     const { page } = await open('/playground?kind=search');
     await page.getByLabel('Most results').fill('2');
