@@ -337,7 +337,7 @@ describe('/docs', () => {
     expect(headers.get('content-security-policy')).toContain(hash);
     expect(page.replace('<script>', '')).not.toMatch(/<script|\son\w+=|<img|<iframe|style="/i);
     const addresses = [...page.matchAll(/(?:href|src)="([^"#]*)/g)].map(([, address]) => address);
-    expect(new Set(addresses)).toEqual(new Set(['', '/docs/style.css', '/favicon.svg', '/openapi.json']));
+    expect(new Set(addresses)).toEqual(new Set(['', 'docs/style.css', 'favicon.svg', 'openapi.json']));
     const style = await gateway.call('/docs/style.css', { apiKey: null });
     expect([style.status, style.headers.get('content-type')]).toEqual([200, 'text/css; charset=utf-8']);
     expect(await style.text()).not.toMatch(/url\(|@import/);

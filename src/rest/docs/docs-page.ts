@@ -59,8 +59,8 @@ const page = (document: ShownDocument, script: Html): string => {
     operations.filter(({ operation }) => operation.tags.includes(name));
   return pageShell({
     title: `${info.title}: the interface`,
-    style: '/docs/style.css',
-    icon: iconPath,
+    style: 'docs/style.css',
+    icon: iconPath.slice(1),
     body: html`<body>
       <a class="skip" href="#content">Skip to the content</a>
       <nav aria-label="Operations">
@@ -75,7 +75,7 @@ const page = (document: ShownDocument, script: Html): string => {
           ${tags.map(({ name }) => navigation(name, ofTag(name)))} ${navigation('callbacks', callbacks)}
           <ul>
             <li><a href="#schemas">Schemas</a></li>
-            <li><a href="/openapi.json">openapi.json</a></li>
+            <li><a href="openapi.json">openapi.json</a></li>
           </ul>
         </details>
       </nav>
@@ -85,7 +85,7 @@ const page = (document: ShownDocument, script: Html): string => {
           <p class="lead">${info.summary}</p>
           ${prose(info.description)}
           <p>
-            The base address is <code>${baseUrl}</code>. For tools: <a href="/openapi.json">openapi.json</a>.
+            The base address is <code>${baseUrl}</code>. For tools: <a href="openapi.json">openapi.json</a>.
           </p>
         </header>
         ${tags.map(({ name, description }) => group(name, description, ofTag(name), context))}

@@ -29,6 +29,20 @@ describe('the pages for people', () => {
     expect(title?.y).toBeLessThan(phone.height / 3);
   });
 
+  it.each(['/', '/docs', '/mcp/account', '/v1/search'])(
+    '%s leads to nothing by its path from the root, as a proxy may put another one before it',
+    async (path) => {
+      const page = await open(path);
+      const links = await page
+        .locator('[href], [src]')
+        .evaluateAll((elements) =>
+          elements.map((element) => element.getAttribute('href') ?? element.getAttribute('src')),
+        );
+      expect(links).toContainEqual(expect.stringMatching(/style\.css$/));
+      expect(links.filter((link) => link?.startsWith('/'))).toEqual([]);
+    },
+  );
+
   it('/docs shows its contents beside the text on a wide screen, and opens them on a phone', async () => {
     const wide = await open('/docs', { viewport: desk });
     await expect.poll(() => wide.locator('nav').getByText('Make an image').isVisible()).toBe(true);
