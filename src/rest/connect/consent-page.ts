@@ -64,7 +64,7 @@ export const consentPage = (subject: ConsentSubject): string => {
                     value="${scope}"
                     ${isTicked(scope) ? html`checked` : null}
                   />
-                  ${scopeTexts[scope] ?? toolsText(scope)}
+                  <span>${scopeTexts[scope] ?? toolsText(scope)}</span>
                 </label>
               </p>`,
           )}

@@ -29,8 +29,8 @@ afterAll(async () => {
 });
 
 /** Goes to the page of consent as a person does whom an assistant sends there. */
-const enter = async (page: Page, redirectUrl = `${listening.url}/callback`) => {
-  const assistant = createAssistant(`${gateway.url}/mcp/account`, { redirectUrl });
+const enter = async (page: Page, redirectUrl = `${listening.url}/callback`, more: object = {}) => {
+  const assistant = createAssistant(`${gateway.url}/mcp/account`, { redirectUrl, ...more });
   const { page: address, finish } = await assistant.begin();
   await page.goto(address.href);
   return { ...assistant, finish };
@@ -152,7 +152,7 @@ describe.each([
 ])('the page of consent at a width of $width', (viewport) => {
   it.each(['light', 'dark'] as const)('is readable in the %s theme', async (colorScheme) => {
     const page = await visit({ viewport, colorScheme });
-    await enter(page);
+    await enter(page, undefined, { client_name: 'W'.repeat(100) });
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(viewport.width);
     expect(await contrastOf(page, 'h1', colorScheme)).toBeGreaterThan(4.5);
     expect(await contrastOf(page, 'label', colorScheme)).toBeGreaterThan(4.5);

@@ -60,6 +60,8 @@ describe('an assistant that a person connects', () => {
     const { text, send } = await open(page);
     expect(serversOn(text)).toEqual(['first', 'second']);
     expect(text).not.toContain('value="tools"');
+    // A label lays its parts out in a row: its text is one of them.
+    expect(text).toMatch(/<span>\s*use the tools of <bdi>first<\/bdi>, made by others[^<]*<\/span>/);
     await finish(
       (await send(
         [
