@@ -84,6 +84,15 @@ describe('the console of a customer', () => {
     expect(reports).toEqual([]);
   });
 
+  it('shows the button that ends a connection beside the longest name on a phone', async () => {
+    const { apiKey, accountId } = await openAccount(gateway.services);
+    await connectAssistant(gateway.services.store, { accountId, now: Date.now(), label: 'W'.repeat(100) });
+    const page = await visit({ viewport: { width: 390, height: 844 } });
+    await signInPage(page, `${gateway.url}/console/connections`, apiKey);
+    const button = await page.getByRole('button', { name: /^End W/ }).boundingBox();
+    expect((button?.x ?? Infinity) + (button?.width ?? 0)).toBeLessThan(390);
+  });
+
   it('follows a video to its film', async () => {
     const { page, reports } = await open('/playground?kind=video');
     await page.getByRole('button', { name: 'Make the video' }).click();
