@@ -28,7 +28,8 @@ const Confirm = ({ question, yes, onYes, onNo }: ConfirmProps) => {
         >
           {yes}
         </button>
-        <button type="button" onClick={() => dialog.current?.close()}>
+        {/* The key that asked may still be held down. */}
+        <button type="button" autofocus onClick={() => dialog.current?.close()}>
           Cancel
         </button>
       </div>

@@ -212,6 +212,21 @@ describe('the console in a browser', () => {
     expect(await page.getByRole('navigation').count()).toBe(0);
   });
 
+  it('ends no key because a person holds the button down that asks', async () => {
+    const account = await openAccount(gateway.services);
+    const page = await visit();
+    await signIn(page, '/keys', account.apiKey);
+    await page.getByRole('button', { name: /^End the key sk_/ }).focus();
+    await page.keyboard.down('Enter');
+    await page.getByRole('dialog').waitFor();
+    // Held down, a key presses again and again.
+    await page.keyboard.down('Enter');
+    await page.getByRole('dialog').waitFor({ state: 'hidden' });
+    await page.reload();
+    await page.getByRole('row', { name: /active/ }).waitFor();
+    expect(await page.getByRole('row', { name: /revoked/ }).count()).toBe(0);
+  });
+
   it('shows nothing of an account any more once another tab has signed in to another one', async () => {
     const [account, other] = [await openAccount(gateway.services), await openAccount(gateway.services)];
     const page = await visit();
