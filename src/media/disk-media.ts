@@ -1,7 +1,6 @@
 import { constants, createReadStream } from 'node:fs';
 import { access, mkdir, open, rename, rm, stat, type FileHandle } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { addAbortSignal } from 'node:stream';
 import { type ReadFree, withRoom } from '../kit/disk.ts';
 import { ignoreEnoent, removeOldFiles, syncToDisk } from '../kit/files.ts';
 import { checkedMediaId, unfinished, type MediaFiles } from './media-files.ts';
@@ -62,12 +61,13 @@ export const createDiskMedia = (
       const { folder, file } = placeOf(id);
       const handle = await ignoreEnoent(open(file, 'r'));
       if (handle === null) await assertMounted(folder);
-      if (handle === null || (await handle.stat()).size < sizeBytes) {
+      if (handle === null || (await handle.stat()).size < sizeBytes || signal?.aborted === true) {
         await handle?.close();
+        // The error of a stream that nobody reads yet would end the process.
+        signal?.throwIfAborted();
         return null;
       }
-      const bytes = createReadStream('', { fd: handle, ...range });
-      return signal === undefined ? bytes : addAbortSignal(signal, bytes);
+      return createReadStream('', { fd: handle, ...range, ...(signal && { signal }) });
     },
     remove: async (id) => {
       const { folder, file, temporary } = placeOf(id);

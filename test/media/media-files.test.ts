@@ -179,6 +179,15 @@ describe.each([
     expect(stream?.destroyed).toBe(true);
   });
 
+  it('opens no stream for a reader who has left meanwhile', async () => {
+    const id = newMediaId();
+    await place.files.write(id, patterned(100), patient());
+    const stop = new AbortController();
+    const read = place.files.read(id, { signal: stop.signal });
+    stop.abort(new Error('the reader has gone'));
+    await expect(read).rejects.toThrow('the reader has gone');
+  });
+
   it('removes what dead writes left once it is old enough, and nothing else', async () => {
     const [kept, old, fresh] = [newMediaId(), newMediaId(), newMediaId()];
     await place.files.write(kept, patterned(10), patient());
