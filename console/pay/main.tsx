@@ -61,8 +61,16 @@ const Results = ({ answer, isPaid }: Bought) => {
 
 /** The page on which a wallet of this browser pays for a search. Its query is that of the search. */
 const PayPage = ({ base, title }: { base: string; title: string }) => {
-  const [bought, setBought] = useState<Bought | null>(null);
   const { search } = location;
+  const name = `bought${search}`;
+  // What was paid for is still there when the page is loaded again.
+  const [bought, setBought] = useState(
+    () => JSON.parse(sessionStorage.getItem(name) ?? 'null') as Bought | null,
+  );
+  const keep = (next: Bought | null): void => {
+    setBought(next);
+    sessionStorage.setItem(name, JSON.stringify(next));
+  };
   const send = (headers: Readonly<Record<string, string>>): Promise<Response> =>
     fetch(`${base}/v1/search${search}`, {
       headers: { accept: 'application/json', ...headers },
@@ -78,10 +86,15 @@ const PayPage = ({ base, title }: { base: string; title: string }) => {
           name={`search${search}`}
           base={base}
           send={send}
-          onPaid={(answer, isPaid) => setBought({ answer, isPaid })}
+          onPaid={(answer, isPaid) => keep({ answer, isPaid })}
         />
       ) : (
-        <Results {...bought} />
+        <>
+          <Results {...bought} />
+          <button type="button" onClick={() => keep(null)}>
+            Search again
+          </button>
+        </>
       )}
     </main>
   );

@@ -49,6 +49,13 @@ describe('the page on which a wallet of the browser pays', () => {
     });
     expect(charged).toBe(searchPrice);
     await page.getByRole('columnheader', { name: 'username' }).waitFor();
+    await page.reload();
+    await seeResults(page);
+    await page.getByRole('button', { name: 'Search again' }).click();
+    await page
+      .getByRole('button', { name: /^Pay with/ })
+      .first()
+      .waitFor();
     expect(reports).toEqual([]);
   });
 
