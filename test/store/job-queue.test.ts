@@ -93,7 +93,9 @@ describe.each(testEngines())('jobs on $kind', ({ create }) => {
 
     it('leaves a video to those who have the provider that has begun it, but not one of which nobody knows', async () => {
       const owner = await addAccount(store);
-      const tasks = ['{"state":"started","provider":"one"}', '{"state":"started","provider":"two"}'];
+      // What an upstream calls its task may be any text.
+      const toTask = (provider: string, task: string) => JSON.stringify({ state: 'started', provider, task });
+      const tasks = [toTask('one', '"provider":"two"'), toTask('two', '\0\ud800')];
       const ids: string[] = [];
       for (const providerTask of [...tasks, '{"state":"starting"}']) {
         ids.push(

@@ -160,9 +160,15 @@ interface Claim {
   providers?: readonly string[];
 }
 
-/** `first`: the number of the first of three parameters. A task that may not have begun names no provider. */
+/**
+ * `first`: the number of the first of three parameters. A task that may not have begun names no provider. PostgreSQL reads
+ * no JSON with texts that it cannot keep, as an upstream may name its task.
+ */
 const isClaimable = ({ kind, isOneOf }: Dialect, first: number): string => {
-  const provider = `${kind === 'sqlite' ? 'provider_task' : 'cast(provider_task as json)'} ->> 'provider'`;
+  const provider =
+    kind === 'sqlite'
+      ? `provider_task ->> 'provider'`
+      : `substring(provider_task from '"provider":"([^"]*)"')`;
   return `case when provider_task is null
       then (cast($${first} as text) is null or ${isOneOf('model', `$${first}`)}) and not ${isOneOf('account_id', `$${first + 1}`)}
       else cast($${first + 2} as text) is null or ${provider} is null or ${isOneOf(`(${provider})`, `$${first + 2}`)} end`;
