@@ -153,16 +153,17 @@ interface Claim {
   limit: number;
   leaseUntil: number;
   now: number;
-  /** Of other SKUs, and of these accounts, only jobs with a task upstream are claimed. Default: of all SKUs. */
+  /** The SKUs of jobs without a task upstream. Default: all. */
   skus?: readonly string[];
+  /** Accounts of which only jobs with a task upstream are claimed. */
   fullAccounts?: readonly string[];
-  /** Tasks of other providers are not claimed. Default: those of all are. */
+  /** The providers of jobs with a task upstream. Default: all. */
   providers?: readonly string[];
 }
 
 /**
- * `first`: the number of the first of three parameters. A task that may not have begun names no provider. PostgreSQL reads
- * no JSON with texts that it cannot keep, as an upstream may name its task.
+ * `first`: the number of the first of three parameters. A task that may not have begun names no provider. PostgreSQL
+ * refuses JSON whose texts have characters that it cannot store, and an upstream may name its task by any.
  */
 const isClaimable = ({ kind, isOneOf }: Dialect, first: number): string => {
   const provider =
