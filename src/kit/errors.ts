@@ -193,9 +193,9 @@ export const wrongHeader = (param: string, msg: string): AppError => {
 };
 
 export const hasCode =
-  (...codes: ErrorCode[]) =>
+  (code: ErrorCode) =>
   (error: unknown): boolean =>
-    error instanceof AppError && codes.includes(error.code);
+    error instanceof AppError && error.code === code;
 
 /** For `.catch`: answers with `value` in place of the errors that `isKnown` names, and throws all others. */
 export const instead =

@@ -103,21 +103,23 @@ const payThenRun = async (
   services: Services,
   owed: EarlierJob | null = null,
 ): Promise<Answer> => {
-  const paying = payAtPrices(order, call, services, owed);
+  let paying = payAtPrices(order, call, services, owed);
   const answer = await paying.catch(unlessTooLittle);
   if (answer !== null && (answer.kind !== 'payment_required' || !hasProof(call.proofs))) return answer;
   for (const former of services.catalogs.former(services.clock.now())) {
     const catalogs = { ...services.catalogs, ...former };
-    const before = await payAtPrices(order, call, { ...services, catalogs }, owed).catch(unlessNotSold);
-    if (before !== null && before.kind !== 'payment_required') return before;
+    const trying = payAtPrices(order, call, { ...services, catalogs }, owed);
+    const before = await trying.catch(unlessNotSold).catch(unlessTooLittle);
+    // It may be settled at this price: then its refusal says so, and the present terms would have it paid twice.
+    if (before === null) paying = trying;
+    else if (before !== 'not_sold' && before.kind !== 'payment_required') return before;
   }
   return paying;
 };
 
 /** Null: a known payment, which may have paid a former price, is too little. */
 const unlessTooLittle = instead(null, hasCode('insufficient_balance'));
-/** Null: the SKU was not sold then, or cost more. */
-const unlessNotSold = instead(null, hasCode('model_not_found', 'insufficient_balance'));
+const unlessNotSold = instead('not_sold' as const, hasCode('model_not_found'));
 
 /**
  * The payment raises the balance of the caller, or of the wallet's own account, by the most that the call can cost. Then

@@ -104,6 +104,21 @@ it('a proof for a price that was quoted before a change pays this price', async 
   expect((await sale.gateway.services.store.checkLedger()).problems).toEqual([]);
 });
 
+it('a proof for a former price whose money is spent by another call is told that it is settled', async () => {
+  const proof = await quote();
+  await setPrice('0.5');
+  const { store } = sale.gateway.services;
+  const opening = vi.spyOn(store, 'openJob').mockResolvedValue({ outcome: 'insufficient', available: 0n });
+  const refused = await draw(proof, null);
+  opening.mockRestore();
+  expect([refused.status, await refused.text()]).toEqual([
+    402,
+    expect.stringContaining('payment of $0.04 is settled'),
+  ]);
+  expect((await draw(proof, null)).status).toBe(200);
+  await operator.post(`/models/${sku}/unset`);
+});
+
 it('a proof that was not sent is not settled while its model is off', async () => {
   const proof = await quote();
   const fault = sale.chains.base.controls.inject({ fault: 'unavailable', methods: ['eth_estimateGas'] });
