@@ -216,8 +216,10 @@ const finish = (
 ): PayOutcome => {
   if (settled.outcome === 'failed') return unpaid(context, request, settled.reason, settled.receipt);
   const { payment, receipt, transaction } = settled;
-  if (payment.state !== 'delivered') context.inBackground(noteDelivery(context, payment));
   const { result, identity, accountId, credit, settledAt, network, asset, amount } = payment;
+  // An answer that is gone is not delivered.
+  if (payment.state !== 'delivered' && (result ?? credit) !== null)
+    context.inBackground(noteDelivery(context, payment));
   const paid = { network, asset, amount };
   const bought = { result, receipt, replayed, transaction, settledAt, paid };
   return { outcome: 'served', ...bought, identity, accountId, credit };
