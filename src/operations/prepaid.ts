@@ -78,16 +78,11 @@ export const openPrepaid = async (
     payment,
     asksAbove,
     usageTag,
-  }: Pick<AccountCall, 'payment' | 'asksAbove' | 'usageTag'> & {
-    caller: Pick<Caller, 'usageTag' | 'available'>;
-  },
+  }: Pick<AccountCall, 'payment' | 'asksAbove' | 'usageTag'> & { caller: Pick<Caller, 'usageTag'> },
   order: JobOrder,
 ): Promise<PrepaidOpened> => {
   const now = clock.now();
   const most = payment?.most ?? null;
-  const { available } = caller;
-  if (payment !== undefined && most === null && order.hold > available)
-    return { outcome: 'insufficient', available, now };
   const pledged = most === null || most < order.hold ? most : order.hold;
   const tag = usageTag ?? caller.usageTag ?? null;
   const input: OpenJobInput = {

@@ -137,13 +137,15 @@ const payAtPrices = async (
   const quote = await quotePaid(order, { owed, requestHash }, { call, services });
   const { price, unpaidMs: deadlineMs = services.config.chatDeadlineMs } = quote;
   const toPaid = async (
-    { identity, accountId, credit }: Pick<Payment, 'identity' | 'accountId' | 'credit'>,
+    { identity, accountId }: Pick<Payment, 'identity' | 'accountId'>,
     most: Nano | null,
-  ): Promise<AccountCall> => {
-    const caller = await buyerOf(accountId, { call, price }, services);
-    // The call may not cost more than was paid for it, as when its price has risen since.
-    const available = credit !== null && credit < price ? credit : caller.available;
-    return { ...call, caller: { ...caller, available }, payment: { identity, most } };
+  ): Promise<AccountCall> => ({
+    ...call,
+    caller: await buyerOf(accountId, { call, price }, services),
+    payment: { identity, most },
+  });
+  const assertPaid = ({ credit }: Pick<Payment, 'credit'>): void => {
+    if (credit !== null && credit < price) throw tooLittle(price, credit);
   };
   const toPledged = (payment: Payment): Promise<AccountCall> => {
     assertNotDraining(services);
@@ -170,6 +172,7 @@ const payAtPrices = async (
       if (!isClaimed && earlier?.outcome !== 'replayed') throw paymentInProgress();
       isRepeat = earlier !== null && earlier.job.unpaidBy === null;
       if (earlier === null) {
+        assertPaid(payment);
         fresh.checked = await sale.check(input, account, services);
         fresh.account = account;
       }
@@ -186,6 +189,8 @@ const payAtPrices = async (
   if (answered !== null) return withReceipt(answered, receipt);
   const account = fresh.account ?? (await toPaid(paid, null));
   try {
+    if (fresh.account === undefined && (await findEarlier(order, account, services)) === null)
+      assertPaid(paid);
     const answer = await runPrepaid(order, account, services, fresh);
     const isPublic = paid.replayed && call.caller === null;
     return withReceipt(isPublic ? withoutBalance(answer, services) : answer, receipt);
@@ -195,6 +200,14 @@ const payAtPrices = async (
     throw paidFor(toAppError(error), { receipt, price: paid.credit ?? price, hasKey });
   }
 };
+
+/** Refuses a call that has not run, and whose price has risen since it was paid. The rest of the balance is for other calls. */
+const tooLittle = (price: Nano, paid: Nano): AppError =>
+  new AppError(
+    'insufficient_balance',
+    `This call costs up to $${formatUsd(price)} by now, and its payment is of $${formatUsd(paid)}. Send it again without ` +
+      'this payment proof.',
+  );
 
 /** The caller, or the wallet whose payment is verified or settled. */
 export const buyerOf = async (

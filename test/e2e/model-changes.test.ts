@@ -119,6 +119,27 @@ it('a proof for a former price whose money is spent by another call is told that
   await operator.post(`/models/${sku}/unset`);
 });
 
+it('a paid chat that has not run is run at the rates of its quote', async () => {
+  const { store } = sale.gateway.services;
+  const chat = {
+    model: 'textmodel-3.1-pro',
+    messages: [{ role: 'user', content: 'Tell me of lighthouses.' }],
+  };
+  const path = '/v1/chat/completions';
+  const proof = await quote(path, chat);
+  const ask = async (headers: Record<string, string>, apiKey: string | null) => {
+    const answer = await sale.gateway.call(path, { body: chat, headers, apiKey });
+    return [answer.status, answer.headers.get('x-causeway-charge-usd')];
+  };
+  const usual = await ask({}, sale.gateway.apiKey);
+  vi.spyOn(store, 'openJob').mockRejectedValueOnce(new Error('away'));
+  expect(await ask(proof, null)).toEqual([500, null]);
+  const dearer = { unit: 'token', input_usd_per_1m: '20', output_usd_per_1m: '90' };
+  await operator.post('/models/textmodel-3.1-pro', { price: dearer });
+  expect(await ask(proof, null)).toEqual(usual);
+  await operator.post('/models/textmodel-3.1-pro/unset');
+});
+
 it('a proof that was not sent is not settled while its model is off', async () => {
   const proof = await quote();
   const fault = sale.chains.base.controls.inject({ fault: 'unavailable', methods: ['eth_estimateGas'] });
@@ -155,7 +176,7 @@ it.each([
     const late = await drawFor(proofs[1]);
     expect([late.status, await late.text()]).toEqual([
       402,
-      expect.stringContaining('payment of $0.04 is settled'),
+      expect.stringMatching(/costs up to \$0\.50 by now.*payment of \$0\.04 is settled/),
     ]);
     vi.restoreAllMocks();
     await operator.post(`/models/${sku}/unset`);

@@ -25,7 +25,7 @@ it('an idempotency key is kept for 48 hours, to the millisecond', async () => {
   const open = (now: number) =>
     openPrepaid(
       at(now),
-      { caller: { available: 0n } },
+      { caller: {} },
       { job: runningJob(owner, { kind: 'image' }), hold: 1n, idempotency },
     );
   const replayAt = (now: number) =>
