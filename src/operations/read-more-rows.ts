@@ -1,6 +1,7 @@
 import { AppError } from '../kit/errors.ts';
 import { isUuid } from '../kit/ids.ts';
 import { hasProof, replayLifeMs } from '../payments/sale/gate.ts';
+import { isMade } from '../rules/payments.ts';
 import { createMoreUri, type AnswerText } from './answer.ts';
 import type { Call, Services } from './call.ts';
 import type { Operation } from './definition.ts';
@@ -44,7 +45,10 @@ const findStored = async (
     await countAccountCall(caller, services);
     const job = await services.store.getJob({ id, accountId: caller.accountId });
     if (job === null || job.model !== operation.name || job.finishedAt === null) return null;
-    return services.clock.now() - job.finishedAt > replayLifeMs ? null : job.result;
+    if (services.clock.now() - job.finishedAt > replayLifeMs) return null;
+    // A job that was lost answers what its payment has bought.
+    const paid = job.status === 'failed' ? await services.store.findPaymentOfJob(id) : null;
+    return paid === null || paid.isRefunded || !isMade(paid) ? job.result : paid.result;
   }
   await countCall(operation, call, services);
   if (!hasProof(proofs))

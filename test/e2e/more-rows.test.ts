@@ -1,5 +1,5 @@
 import { DatabaseSync } from 'node:sqlite';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { stringify } from 'yaml';
 import { openLeadIndex } from '../../src/leads/open-lead-index.ts';
 import { parseUsd } from '../../src/kit/money.ts';
@@ -44,16 +44,16 @@ afterAll(async () => {
 const connect = (apiKey: string | null, path = '/mcp'): Promise<TestClient> =>
   clientKinds[0]!.connect(paid.gateway.url + path, apiKey);
 
-const buy = async (
-  agent: TestClient,
-  chain: ChainName = 'base',
-): Promise<{ meta: Meta; found: ToolResult }> => {
+const sign = async (agent: TestClient, chain: ChainName = 'base'): Promise<Meta> => {
   const unpaid = await agent.callTool('search_leads', input);
   const terms = unpaid._meta['x402/error'];
   const buyer = await createBuyer(paid.chains);
   const header = Buffer.from(JSON.stringify(terms)).toString('base64');
   const { paymentSignature } = await buyer.prove({ header, body: {} } as never, chain);
-  const meta = { 'x402/payment': paymentSignature };
+  return { 'x402/payment': paymentSignature };
+};
+const buy = async (agent: TestClient, chain?: ChainName): Promise<{ meta: Meta; found: ToolResult }> => {
+  const meta = await sign(agent, chain);
   return { meta, found: await agent.callTool('search_leads', input, { meta }) };
 };
 
@@ -83,16 +83,20 @@ const readAll = async (client: TestClient, uri: string, meta?: Meta): Promise<Ro
   return next === undefined ? rows : [...rows, ...(await readAll(client, next, meta))];
 };
 
-/** Lets a day pass for what was answered. */
-const passDay = (): void => {
-  const database = new DatabaseSync(embeddedStoreFile(paid.gateway.services.config.dataDir), {
-    timeout: 60_000,
-  });
-  const dayMs = 86_400_000;
-  database.exec(`update payments set updated_at = updated_at - ${dayMs + 1}`);
-  database.exec(`update jobs set finished_at = finished_at - ${dayMs + 1} where kind = 'search'`);
+const change = (...statements: string[]): void => {
+  const file = embeddedStoreFile(paid.gateway.services.config.dataDir);
+  const database = new DatabaseSync(file, { timeout: 60_000 });
+  for (const statement of statements) database.exec(statement);
   database.close();
 };
+
+const dayMs = 86_400_000;
+/** Lets a day pass for what was answered. */
+const passDay = (): void =>
+  change(
+    `update payments set updated_at = updated_at - ${dayMs + 1}`,
+    `update jobs set finished_at = finished_at - ${dayMs + 1} where kind = 'search'`,
+  );
 
 describe('an answer whose text would be too long', () => {
   it.each(['base', 'solana'] as const)(
@@ -135,6 +139,28 @@ describe('an answer whose text would be too long', () => {
     const account = await services.store.getAccount(buyer.accountId);
     expect(account?.balance).toBe(parseUsd('0.74'));
     for (const one of [client, second, stranger, visitor]) await one.close();
+  });
+
+  it('is read with a key of the account whose idempotency key it answers, although the job of the key was lost', async () => {
+    const visitor = await connect(null);
+    const meta = await sign(visitor);
+    const { apiKey, accountId } = await openAccount(paid.gateway.services);
+    const client = await connect(apiKey);
+    const keyed = { ...input, idempotency_key: 'lost' };
+    await client.callTool('search_leads', keyed, { meta });
+    await vi.waitFor(async () => {
+      const [job] = (await paid.gateway.services.store.searchJobs({ accountId, before: null, limit: 1 }))
+        .jobs;
+      expect(job).toMatchObject({ status: 'done' });
+    });
+    const error = JSON.stringify({ type: 'server_error', code: 'server_error', message: 'Lost.' });
+    const ended = `update jobs set status = 'failed', result = null, error = '${error}'`;
+    change(`${ended} where account_id = '${accountId}'`);
+    const { rows, uri } = readFirst(await client.callTool('search_leads', keyed));
+    expect([...rows, ...(await readAll(client, uri))]).toEqual(people.map(toCells));
+    change(`update payments set refunded = 1 where job_id is not null`);
+    await expect(client.readResource(uri)).rejects.toThrow('not found');
+    for (const one of [client, visitor]) await one.close();
   });
 
   it('is read by a connection that may search, and by no other connection', async () => {
