@@ -36,8 +36,8 @@ export const reconcilePayments = writeVerb({
   title: 'Ask the chains for the outcome of open payments and refunds',
   description:
     'Asks the chains now for the outcome of open payments, newest first, also before their next check is due, and of ' +
-    'sent refunds. It sends only settlements of calls that were answered first, and leaves payments on networks alone that ' +
-    'are not configured.',
+    'sent refunds. It sends only settlements of work that came before its payment, and leaves payments on networks ' +
+    'alone that are not configured.',
   path: '/payments/reconcile',
   fields: { limit: limitField(10_000, 1_000) },
   output: z.strictObject({
@@ -84,7 +84,7 @@ export const reconcilePayment = writeVerb({
   name: 'reconcile_payment',
   title: 'Ask the chain for the outcome of a payment',
   description:
-    'Asks the chain now for the outcome of one payment. It sends only the settlement of a call that was answered first.',
+    'Asks the chain now for the outcome of one payment. It sends only a settlement of work that came first.',
   path: '/payments/{payment}/reconcile',
   fields: {
     payment: paymentField,
