@@ -140,7 +140,8 @@ it('a paid chat that has not run is run at the rates of its quote', async () => 
   await operator.post('/models/textmodel-3.1-pro/unset');
 });
 
-it('a proof that was not sent is not settled while its model is off', async () => {
+it('a proof that was not sent is not settled while its model is off, or its wallet is suspended', async () => {
+  const { store, clock } = sale.gateway.services;
   const proof = await quote();
   const fault = sale.chains.base.controls.inject({ fault: 'unavailable', methods: ['eth_estimateGas'] });
   expect((await draw(proof, null)).status).toBe(503);
@@ -148,6 +149,12 @@ it('a proof that was not sent is not settled while its model is off', async () =
   await operator.post(`/models/${sku}`, { state: 'off' });
   expect(await sale.charged(async () => void (await draw(proof, null)))).toBe(0n);
   await operator.post(`/models/${sku}/unset`);
+  const [payment] = await store.listPayments({ limit: 1, states: ['produced'] });
+  const set = (status: 'active' | 'suspended') =>
+    store.setAccountStatus({ id: payment?.accountId ?? '', status, now: clock.now() });
+  await set('suspended');
+  expect(await sale.charged(async () => expect((await draw(proof, null)).status).toBe(403))).toBe(0n);
+  await set('active');
   expect((await draw(proof, null)).status).toBe(200);
 });
 

@@ -319,7 +319,11 @@ const resumeProduced = async (
   const { taken, method } = await takeOver(context, payment, 'continued');
   // A payment in advance was only checked so far, and that may be old.
   if (taken.credit !== null && taken.settledAmount === null) {
-    const checking = whileLeased(context, taken, () => request.produce(request.signal, taken));
+    const checking = whileLeased(context, taken, async () => {
+      const account = await context.store.getWalletAccount(taken.accountId ?? '');
+      if (account !== null && account.status !== 'active') throw refusals.accountSuspended();
+      return request.produce(request.signal, taken);
+    });
     const checked = await checking.catch((error: unknown) => ({ error }));
     if (checked !== null && typeof checked === 'object') {
       await pause(context, taken);
