@@ -89,7 +89,12 @@ const createAsk =
   async (request: TextRequest, { signal, emit }: TextCall, form: RequestForm): Promise<void> => {
     const reader = createChunkReader();
     const sent: string[] = [];
+    let isFinished = false;
+    /** Some upstreams give each chunk a finish reason, which then does not tell that the answer is whole. */
+    let goesOn = false;
     const tell = (events: readonly TextEvent[]): void => {
+      goesOn ||= isFinished && events.length > 0;
+      isFinished = reader.finishReason() !== null;
       for (const event of events) {
         sent.push(textOf(event));
         emit(event);
@@ -108,18 +113,18 @@ const createAsk =
     const cutReason = await client.complete('/chat/completions', { body, signal }, reading).then(
       () => null,
       (error: unknown) => {
-        const cause = error instanceof ProviderError ? error.cause : null;
-        if (!(cause instanceof OutboundError)) throw error;
-        // A whole answer was made, and is paid for, however its connection ends.
-        if (reader.finishReason() !== null) return null;
+        if (!(error instanceof ProviderError)) throw error;
+        // A whole answer was made, and is paid for, whatever comes after it.
+        if (isFinished && !goesOn) return null;
         // The caller has what came until then, which would be free if long answers failed.
-        if (sent.length > 0 && cause.isCut) return 'length' as const;
+        if (sent.length > 0 && error.cause instanceof OutboundError && error.cause.isCut)
+          return 'length' as const;
         throw error;
       },
     );
     const ms = performance.now() - begunAt;
     signal.throwIfAborted();
-    const reason = reader.finishReason() ?? cutReason;
+    const reason = cutReason ?? reader.finishReason();
     if (reason === null)
       throw new ProviderError('the upstream ended its answer without a finish reason', {
         failure: 'ambiguous',

@@ -70,6 +70,12 @@ describe.each<[string, Partial<ProviderTimeouts>, () => { endsAt?: number }]>([
     expect((await ask()).slice(1)).toEqual(end(2));
   });
 
+  it('is told as cut off also where each chunk has a finish reason', async () => {
+    const last = { choices: [{ index: 0, delta: { content: 'Hello' }, finish_reason: 'stop' }] };
+    begin({ pieces: [] }, `data: ${JSON.stringify(last)}\n\n`.repeat(2));
+    expect((await ask()).slice(2)).toEqual(end(2));
+  });
+
   it('may end within the arguments of a call', async () => {
     begin({ pieces: [], toolCalls: [{ id: 'c', name: 'f', arguments: ['{"city":'] }], usage: null });
     expect(await ask()).toEqual([

@@ -25,6 +25,16 @@ const failureOf = async (behaviour: StubBehaviour, timeouts: Partial<ProviderTim
   return error;
 };
 
+const piece = { choices: [{ index: 0, delta: { content: 'x' }, finish_reason: 'stop' }] };
+/** A stream that breaks off after two chunks, each of which says that it is the last one. */
+const alwaysLast: StubBehaviour = {
+  kind: 'raw',
+  chunks: (async function* () {
+    for (const _time of [1, 2]) yield `data: ${JSON.stringify(piece)}\n\n`;
+    yield await Promise.reject<string>(new Error('the machine fails'));
+  })(),
+};
+
 describe('a failure', () => {
   it.each([
     [400, 'fatal', 'invalid_parameter'],
@@ -263,6 +273,7 @@ describe('a failure', () => {
     ['an answer that has not begun in time', { kind: 'silence' }, { totalMs: 100 }],
     ['a reset before the headers', { kind: 'hang-up' }, {}],
     ['a reset in the stream', { kind: 'broken', chat: shortChat, after: 1, ending: 'reset' }, {}],
+    ['a reset in a stream whose chunks all have a finish reason (gcli2api)', alwaysLast, {}],
     ['an early end', { kind: 'broken', chat: shortChat, after: 1, ending: 'end' }, {}],
     [
       'a stream without a finish reason',

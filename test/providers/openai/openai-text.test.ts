@@ -136,6 +136,7 @@ describe('an answer', () => {
   it.each([
     ['breaks off', () => Promise.reject(new Error('the machine fails'))],
     ['stays open', () => new Promise<string>(() => undefined)],
+    ['ends in the middle of an event', () => Promise.resolve('data: {"choi')],
   ])('is complete, and counted, when its connection %s after the finish reason', async (_how, ending) => {
     const usage = { prompt_tokens: 70, completion_tokens: 20 };
     const whole = chatStream({ kind: 'chat', pieces: ['ok'], usage, done: false });
