@@ -39,8 +39,6 @@ const bestEffort = new Set([
   'reasoning_effort',
   'verbosity',
 ]);
-/** OpenAI lets only organizations that it has verified stream some models. */
-const refusesStreams = /must be verified to stream/;
 
 /** Text by chat completions of an OpenAI-compatible upstream: as a stream, or in one piece where that is safe. */
 export const createOpenAiText = ({ client, counter }: OpenAiTextOptions): TextProvider => {
@@ -49,39 +47,56 @@ export const createOpenAiText = ({ client, counter }: OpenAiTextOptions): TextPr
   const usualLimit = limitField(client.baseUrl);
   const forms = new Map<string, KnownForm>();
 
-  const mayBeWhole = (request: TextRequest): boolean => {
-    const { isStreamed } = forms.get(request.model) ?? {};
-    if (isStreamed !== undefined) return !isStreamed;
-    return (
-      request.isWhole &&
-      (isSpokenFile(request) ||
-        (pace.longestMs(request) <= longestSilenceMs &&
-          !bulkyOptions.some((name) => Boolean(request.options[name]))))
-    );
-  };
+  const mayBeWhole = (request: TextRequest): boolean =>
+    request.isWhole &&
+    (isSpokenFile(request) ||
+      (pace.longestMs(request) <= longestSilenceMs &&
+        !bulkyOptions.some((name) => Boolean(request.options[name]))));
 
   return {
     answer: async (request, call) => {
-      const { model, options } = request;
-      const known: KnownForm = forms.get(model) ?? { limitField: usualLimit };
-      const isStreamed = !mayBeWhole(request);
-      let attempt: Attempt = { options, isStreamed, limitField: known.limitField };
-      for (;;)
+      const { model } = request;
+      const usual = { limitField: usualLimit, isStreamed: !mayBeWhole(request) };
+      let { options } = request;
+      let learned: KnownForm = {};
+      for (;;) {
+        const known = { ...forms.get(model), ...learned };
         try {
-          await ask({ ...request, options: attempt.options }, call, attempt);
-          const { limitField } = attempt;
-          if (attempt.isStreamed !== isStreamed) forms.set(model, { limitField, isStreamed: !isStreamed });
-          else if (limitField !== known.limitField) forms.set(model, { ...known, limitField });
+          await ask({ ...request, options }, call, { ...usual, ...known });
+          forms.set(model, { ...forms.get(model), ...learned });
           return;
         } catch (error) {
           pace.forget(model);
-          const next = isRefusal(error) ? insteadOf(error, attempt, isStreamed) : null;
-          if (next === null) throw error;
-          attempt = next;
+          if (!isRefusal(error)) throw error;
+          // A refused request did nothing, so it may be sent again.
+          const { parameter = '' } = error;
+          const other = otherForm(parameter, usual, known);
+          if (other !== null) learned = { ...learned, ...other };
+          else if (parameter in options && bestEffort.has(parameter)) options = without(parameter, options);
+          else throw error;
         }
+      }
     },
   };
 };
+
+/** The form that a model takes, as far as it has refused another one. */
+type KnownForm = Partial<RequestForm>;
+
+/** Returns what is asked in place of a refused form; null: the form is not at fault. */
+const otherForm = (parameter: string, usual: RequestForm, known: KnownForm): KnownForm | null => {
+  // Newer models of OpenAI, behind a proxy.
+  if (parameter === 'max_tokens' && (known.limitField ?? usual.limitField) === parameter)
+    return { limitField: 'max_completion_tokens' };
+  const { isStreamed } = usual;
+  // OpenAI names the member. A model that gives nothing but streams may say so in any words.
+  const isOfStream = parameter === 'stream' || (parameter === '' && !isStreamed);
+  return isOfStream && known.isStreamed === undefined ? { isStreamed: !isStreamed } : null;
+};
+
+/** Without `logprobs`, `top_logprobs` is of no use. */
+const without = (parameter: string, options: TextRequest['options']): TextRequest['options'] =>
+  Object.fromEntries(Object.entries(options).filter(([name]) => !name.endsWith(parameter)));
 
 /** Asks once, in one form. */
 const createAsk =
@@ -138,30 +153,6 @@ const createAsk =
     pace.learn(request.model, { ms, tokens: usage.completionTokens });
     emit({ type: 'usage', usage });
   };
-
-/** The form that a model takes, after it has refused another one. */
-interface KnownForm extends Pick<RequestForm, 'limitField'> {
-  /** Undefined: it takes both. */
-  isStreamed?: boolean;
-}
-
-interface Attempt extends RequestForm, Pick<TextRequest, 'options'> {}
-
-/** Returns what is asked in place of a refused request, which did nothing; null: nothing. `wasStreamed`: the first one. */
-const insteadOf = (
-  { message, parameter = '' }: ProviderError,
-  attempt: Attempt,
-  wasStreamed: boolean,
-): Attempt | null => {
-  const { isStreamed, limitField: limit } = attempt;
-  const { [parameter]: refused, ...options } = attempt.options;
-  if (refused !== undefined && bestEffort.has(parameter)) return { ...attempt, options };
-  // Newer models of OpenAI, behind a proxy.
-  if (parameter === 'max_tokens' && limit === parameter)
-    return { ...attempt, limitField: 'max_completion_tokens' };
-  if (isStreamed !== wasStreamed || (isStreamed && !refusesStreams.test(message))) return null;
-  return { ...attempt, isStreamed: !isStreamed };
-};
 
 const textOf = (event: TextEvent): string => {
   if (event.type === 'tool_call') return `${event.name ?? ''}${event.arguments}`;

@@ -225,6 +225,15 @@ describe('a failure', () => {
     });
   });
 
+  it('by `logprobs` is answered also without what is of no use alone', async () => {
+    used.stub.script(refusal('logprobs', 'unsupported_parameter'));
+    expect(contentOf(await ask({ options: { logprobs: true, top_logprobs: 2, top_p: 1 } }))).toBe(
+      'Hello world',
+    );
+    const { body } = used.stub.requests.at(-1) ?? {};
+    expect(Object.keys(body as object)[0]).toBe('top_p');
+  });
+
   it('to connect did nothing', async () => {
     const server = createServer();
     server.listen(0, '127.0.0.1');

@@ -177,14 +177,29 @@ describe('an answer that nobody reads before its end', () => {
     expect(asked).toMatchObject([{ stream: false }, { stream: true }, { stream: true }, { stream: true }]);
   });
 
-  it('is all that a model gives which refuses to stream for an organization that OpenAI has not verified', async () => {
+  it.each([
+    ['to stream for an organization that OpenAI has not verified', 'Your organization must be verified to …'],
+    ['all streams', "Unsupported value: 'stream' does not support true with this model."],
+  ])('is all that a model gives which refuses %s', async (_what, message) => {
     const text = createText();
-    const message = 'Your organization must be verified to stream this model. Please go to …';
     const before = used.stub.requests.length;
-    used.stub.script({ kind: 'error', status: 400, code: 'unsupported_value', message });
+    const error = { code: 'unsupported_value', param: 'stream', message };
+    used.stub.script({ kind: 'raw', status: 400, chunks: [JSON.stringify({ error })] });
     for (const _call of [1, 2]) expect(contentOf(await told(text))).toBe('Hello world');
+    // A wrong request is no sign that the model streams.
+    used.stub.script({ kind: 'error', status: 400, message: 'no such thing' });
+    expect(await rejectionOf(told(text))).toMatchObject({ failure: 'fatal', code: 'invalid_parameter' });
     const asked = used.stub.requests.slice(before).map(({ body }) => body);
-    expect(asked).toMatchObject([{ stream: true }, { stream: false }, { stream: false }]);
+    expect(asked).toMatchObject([{ stream: true }, ...Array.from({ length: 3 }, () => ({ stream: false }))]);
+  });
+
+  it('that is refused for another option is not asked for as a stream', async () => {
+    const text = await knownText();
+    const before = used.stub.requests.length;
+    const error = { code: 'unsupported_parameter', param: 'response_format', message: 'No.' };
+    used.stub.script({ kind: 'raw', status: 400, chunks: [JSON.stringify({ error })] });
+    expect(await rejectionOf(told(text, whole))).toMatchObject({ code: 'invalid_parameter' });
+    expect(used.stub.requests.slice(before)).toHaveLength(1);
   });
 
   it('that is refused as a stream, too, fails as the request deserves, and is no sign of the model', async () => {
