@@ -28,9 +28,9 @@ const wrongRoute = new Set<string | null>([
   'billing_hard_limit_reached',
   'invalid_api_key',
 ]);
-/** What Gemini, xAI, Anthropic, DeepSeek and OpenRouter say of the same, with status 400 and no such code. */
+/** What Gemini, xAI, Anthropic, DeepSeek and OpenRouter say of the same, or of our place, with status 400 and no such code. */
 const wrongRouteWords =
-  /^(?:API key (?:not valid|expired)|Incorrect API key provided|Your credit balance is too low|Model Not Exist|\S+ is not a valid model ID)/;
+  /^(?:API [Kk]ey (?:not (?:valid|found)|expired)|Incorrect API key provided|Your credit balance is too low|You have reached your specified API usage limits|User location is not supported|Model Not Exist|\S+ is not a valid model ID)/;
 
 /** Maps an upstream's error answer to the failure for the router and the customer. */
 export const toStatusFailure = (answer: UpstreamAnswer): ProviderError =>

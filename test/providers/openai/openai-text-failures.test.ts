@@ -90,8 +90,14 @@ describe('a failure', () => {
     ['missing model (OpenRouter)', { error: { message: 'a/b is not a valid model ID', code: 400 } }],
     ['missing model (DeepSeek)', { error: { message: 'Model Not Exist', code: 'invalid_request_error' } }],
     ['spent budget (OpenAI)', { error: { code: 'billing_hard_limit_reached' } }],
+    [
+      'spent limit (Anthropic)',
+      { error: { message: 'You have reached your specified API usage limits. …' } },
+    ],
+    ['refused place (Gemini)', [{ error: { message: 'User location is not supported for the API use.' } }]],
     ['spent balance (Anthropic)', { error: { message: 'Your credit balance is too low to access the API' } }],
     ['wrong key (xAI)', { code: 'Client specified …', error: 'Incorrect API key provided: xa***b.' }],
+    ['missing key (Gemini)', [{ error: { code: 400, message: 'API Key not found. Please pass …' } }]],
     ['wrong key (Gemini)', [{ error: { code: 400, message: 'API key not valid. Please pass …' } }]],
   ])('by a %s is another route’s chance, also as a 400', async (_what, body) => {
     expect(await failureBy(400, body)).toMatchObject({
