@@ -28,7 +28,7 @@ const wrongRoute = new Set<string | null>([
   'billing_hard_limit_reached',
   'invalid_api_key',
 ]);
-/** What Gemini, xAI, Anthropic, DeepSeek and OpenRouter say of the same, or of our place, with status 400 and no such code. */
+/** What Gemini, xAI, Anthropic, DeepSeek and OpenRouter say of the same, or of our place, by status 400 alone. */
 const wrongRouteWords =
   /^(?:API [Kk]ey (?:not (?:valid|found)|expired)|Incorrect API key provided|Your credit balance is too low|You have reached your specified API usage limits|User location is not supported|Model Not Exist|\S+ is not a valid model ID)/;
 
@@ -190,20 +190,25 @@ const moderationExplanation = (message: string): string =>
     .slice(0, maxExplanationLength)
     .toWellFormed();
 
+/** xAI names a member that a model does not take in its message alone, as in `topP`. */
+const refusedMember =
+  /^(?:Argument not supported on this model: |Model \S+ does not support parameter )(\w+)/;
+
 /** Finds the error in `{error: {...}}`, `{error: "..."}` or `{code, message}`. Gemini puts it into a list. */
 const complaintIn = (value: unknown): Complaint => {
   const body = asObject(Array.isArray(value) ? value[0] : value);
   const inner = body['error'];
-  if (typeof inner === 'string') return { code: null, type: null, message: inner, isFlagged: false };
-  const error = inner === undefined || inner === null ? body : asObject(inner);
+  const error = typeof inner === 'string' ? { message: inner } : asObject(inner ?? body);
   const message = asText(error['message']) ?? '';
+  const code = asText(error['code']);
+  const member = refusedMember
+    .exec(message)?.[1]
+    ?.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
   return {
-    code: asText(error['code']),
+    code,
     type: asText(error['type']),
     message,
-    parameter: /^unsupported_(?:parameter|value)$/.test(String(error['code']))
-      ? (asText(error['param']) ?? undefined)
-      : undefined,
+    parameter: code?.startsWith('unsupported_') === true ? (asText(error['param']) ?? member) : member,
     // OpenRouter's form, whose code is the status.
     isFlagged:
       Array.isArray(asObject(error['metadata'])['reasons']) ||

@@ -224,6 +224,17 @@ describe('a failure', () => {
     expect({ ...answered, temperature: 0.5, top_p: 0.9 }).toEqual(refused);
     expect(answered).not.toMatchObject({ temperature: 0.5 });
     expect(answered).not.toMatchObject({ top_p: 0.9 });
+    const xai = (error: string): StubBehaviour => ({
+      kind: 'raw',
+      status: 400,
+      chunks: [JSON.stringify({ code: 'Client specified an invalid argument', error })],
+    });
+    used.stub.script(
+      xai('Argument not supported on this model: topP'),
+      xai('Model grok-4 does not support parameter temperature.'),
+    );
+    await ask({ options });
+    expect(used.stub.requests.at(-1)?.body).toEqual(answered);
     used.stub.script(refusal('response_format', 'unsupported_parameter'));
     expect(await rejectionOf(ask({ options }))).toMatchObject({
       failure: 'fatal',
