@@ -17,12 +17,12 @@ const troubleOf = (status: number, setting: string): Trouble | null => {
       what: `answers with a redirect (${status}), which is not followed, so all requests to it fail`,
       remedy: `Correct ${setting}.base_url; does it begin with https?`,
     };
-  // Gemini and xAI answer 400 to a wrong key.
-  if (status === 400 || status === 401 || status === 403)
-    return {
-      what: `refuses the key (${status}): all requests to it fail`,
-      remedy: `Correct the variable that ${setting}.api_key_env names`,
-    };
+  const remedy = `Correct the variable that ${setting}.api_key_env names`;
+  // As Gemini and xAI do. Gemini also refuses some countries so.
+  if (status === 400)
+    return { what: 'answers 400, mostly to a wrong key, and then all requests to it fail', remedy };
+  if (status === 401 || status === 403)
+    return { what: `refuses the key (${status}): all requests to it fail`, remedy };
   return status >= 500
     ? { what: `is out of order (${status}): requests to it fail until it recovers`, remedy: null }
     : null;

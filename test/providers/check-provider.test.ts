@@ -51,7 +51,7 @@ describe('the check of a provider', () => {
   it.each([
     [404, /^the provider up answers 404: providers\.up\.base_url is probably wrong .*\(causeway\.yaml\)$/],
     [301, /^the provider up answers with a redirect \(301\).*providers\.up\.base_url/],
-    [400, /^the provider up refuses the key \(400\)/],
+    [400, /^the provider up answers 400, mostly to a wrong key.*providers\.up\.api_key_env names/],
     [401, /^the provider up refuses the key \(401\).*providers\.up\.api_key_env names/],
     [403, /^the provider up refuses the key \(403\)/],
     [503, /^the provider up is out of order \(503\)/],
