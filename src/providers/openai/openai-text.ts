@@ -59,16 +59,17 @@ export const createOpenAiText = ({ client, counter }: OpenAiTextOptions): TextPr
       const usual = { limitField: usualLimit, isStreamed: !mayBeWhole(request) };
       let { options } = request;
       let learned: KnownForm = {};
+      const sent: string[] = [];
       for (;;) {
         const known = { ...forms.get(model), ...learned };
         try {
-          await ask({ ...request, options }, call, { ...usual, ...known });
+          await ask({ ...request, options }, { ...call, sent }, { ...usual, ...known });
           forms.set(model, { ...forms.get(model), ...learned });
           return;
         } catch (error) {
           pace.forget(model);
-          if (!isRefusal(error)) throw error;
           // A refused request did nothing, so it may be sent again.
+          if (!isRefusal(error) || sent.length > 0) throw error;
           const { parameter = '' } = error;
           const other = otherForm(parameter, usual, known);
           if (other !== null) learned = { ...learned, ...other };
@@ -98,12 +99,16 @@ const otherForm = (parameter: string, usual: RequestForm, known: KnownForm): Kno
 const without = (parameter: string, options: TextRequest['options']): TextRequest['options'] =>
   Object.fromEntries(Object.entries(options).filter(([name]) => !name.endsWith(parameter)));
 
+interface BegunCall extends TextCall {
+  /** The words of the answer, which are added here. */
+  sent: string[];
+}
+
 /** Asks once, in one form. */
 const createAsk =
   ({ client, counter }: OpenAiTextOptions, pace: AnswerPace) =>
-  async (request: TextRequest, { signal, emit }: TextCall, form: RequestForm): Promise<void> => {
+  async (request: TextRequest, { signal, emit, sent }: BegunCall, form: RequestForm): Promise<void> => {
     const reader = createChunkReader();
-    const sent: string[] = [];
     let isFinished = false;
     /** Some upstreams give each chunk a finish reason, which then does not tell that the answer is whole. */
     let goesOn = false;

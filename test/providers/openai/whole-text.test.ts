@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { ProviderTimeouts } from '../../../src/providers/remote-settings.ts';
 import type { TextProvider, TextRequest } from '../../../src/providers/text/text-provider.ts';
 import { contentOf, finishOf, rejectionOf, usageOf } from '../collect.ts';
-import { type StubBehaviour } from '../stub-upstream.ts';
+import { chatStream, shortChat, type StubBehaviour } from '../stub-upstream.ts';
 import { request, told, useStub } from './ask-stub.ts';
 
 const used = useStub();
@@ -191,6 +191,16 @@ describe('an answer that nobody reads before its end', () => {
     expect(await rejectionOf(told(text))).toMatchObject({ failure: 'fatal', code: 'invalid_parameter' });
     const asked = used.stub.requests.slice(before).map(({ body }) => body);
     expect(asked).toMatchObject([{ stream: true }, ...Array.from({ length: 3 }, () => ({ stream: false }))]);
+  });
+
+  it('that is refused after its first words is not asked for once more', async () => {
+    const text = await knownText();
+    const before = used.stub.requests.length;
+    const words = chatStream({ ...shortChat, finish: null, done: false });
+    const error = { code: 400, message: 'No.' };
+    used.stub.script({ kind: 'raw', chunks: [words, `data: ${JSON.stringify({ error })}\n\n`] });
+    expect(await rejectionOf(told(text, whole))).toMatchObject({ code: 'invalid_parameter' });
+    expect(used.stub.requests.slice(before)).toHaveLength(1);
   });
 
   it('that is refused for another option is not asked for as a stream', async () => {
