@@ -210,9 +210,9 @@ const createEnter = (provider: Provider, options: OAuthMountOptions) => {
       });
     const consent = await readConsent(form, { asked: subject.scopes, requestId, clientAddress }, options);
     if (typeof consent === 'string') return show({ problem: consent, form });
+    // The library would send the person away to leave the account of the connection that they made before.
+    response.setHeader('set-cookie', `oauth_session=; Path=${basePathOf(publicUrl)}/oauth; Max-Age=0`);
     if (details.session !== undefined) {
-      // The library would send the person away to leave the account of the connection that they made before.
-      response.setHeader('set-cookie', `oauth_session=; Path=${basePathOf(publicUrl)}/oauth; Max-Age=0`);
       delete details.session;
       await details.persist();
     }

@@ -66,6 +66,20 @@ describe('the page of consent in a browser', () => {
     }
   });
 
+  it('connects another account on a page that was opened while the last one was being connected', async () => {
+    const page = await visit();
+    const { apiKey } = await openAccount(gateway.services);
+    await enter(page);
+    const form = { key: gateway.apiKey, scope: 'read', budget_day_usd: '5.00', answer: 'allow' };
+    const allowed = await page.request.post(page.url(), { form, maxRedirects: 0 });
+    const tab = await page.context().newPage();
+    await enter(tab);
+    await page.goto(allowed.headers()['location'] ?? '');
+    const arriving = tab.waitForRequest((request) => request.url().startsWith(`${listening.url}/callback`));
+    await allow(tab, apiKey);
+    expect(new URL((await arriving).url()).searchParams.get('code')).toEqual(expect.any(String));
+  });
+
   it('leads on to where the program sends the browser in the end', async () => {
     const page = await visit();
     await enter(page, `${listening.url}/onward`);
