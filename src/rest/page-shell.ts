@@ -15,9 +15,9 @@ export const pageHeaders: Readonly<Record<string, string>> = {
 export const scriptSource = (script: string): string =>
   `'sha256-${createHash('sha256').update(script).digest('base64')}'`;
 
-/** The policy of a page that runs the script with this source, and may send forms to `formAction`. */
-export const policyWith = (source: string | null, formAction = "'none'"): string =>
-  policy.replace("form-action 'none'", `form-action ${formAction}`) +
+/** The policy of a page that runs the script with this source, and may send forms to `formAction`; null: to any address. */
+export const policyWith = (source: string | null, formAction: string | null = "'none'"): string =>
+  policy.replace(" form-action 'none';", formAction === null ? '' : ` form-action ${formAction};`) +
   (source === null ? '' : `; script-src ${source}`);
 
 export interface PageShell {

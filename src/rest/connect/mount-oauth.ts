@@ -167,7 +167,6 @@ const createEnter = (provider: Provider, options: OAuthMountOptions) => {
       return provider.interactionFinished(request, response, { consent: lastSubmission.consent });
 
     const clientId = textOf(params['client_id']);
-    const redirectUri = textOf(params['redirect_uri']);
     const client = await provider.Client.find(clientId);
     // The library has refused those that are not ours.
     const named = new Set([params['resource'] ?? publicUrl + mainResource].flat());
@@ -186,7 +185,7 @@ const createEnter = (provider: Provider, options: OAuthMountOptions) => {
       clientHost: URL.parse(clientId)?.host ?? null,
       // PostgreSQL takes no text with the character zero.
       clientName: sanitizeLine(client?.clientName ?? clientId).slice(0, 100),
-      redirect: describeRedirect(redirectUri),
+      redirect: describeRedirect(textOf(params['redirect_uri'])),
       scopes: (asked.length === 0 ? offered : asked).flatMap((scope) =>
         scope === 'tools' ? servers.map((server) => `tools:${server}`) : scope,
       ),
@@ -199,7 +198,9 @@ const createEnter = (provider: Provider, options: OAuthMountOptions) => {
         ? await options.x402.promptSignIn({ statement, requestId })
         : null;
       const page = consentPage({ ...subject, prompts, failed });
-      writePage(response, failed === null ? 200 : 400, page, { redirectUri, hasScript: prompts !== null });
+      // An assistant's web site may lead on to any other address, also to an app. A policy cannot name them.
+      const policy = { formAction: null, hasScript: prompts !== null };
+      writePage(response, failed === null ? 200 : 400, page, policy);
     };
     if (request.method !== 'POST') return show(null);
     const form = await readForm(request);

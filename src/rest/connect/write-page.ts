@@ -5,22 +5,19 @@ import { html, type Html } from '../docs/docs-page-html.ts';
 import { pageHeaders, columnPage, policyWith } from '../page-shell.ts';
 import { walletScriptSource } from './sign-in-form.ts';
 
-/** Answers with a page that has a form. `redirectUri`: where the form may lead in the end. */
+/** Answers with a page that has a form. `formAction`: where the form may lead in the end; null: to any address. */
 export const writePage = (
   response: ServerResponse,
   status: number,
   page: string,
-  { redirectUri, hasScript }: { redirectUri?: string; hasScript?: boolean } = {},
+  { formAction = "'self'", hasScript }: { formAction?: string | null; hasScript?: boolean } = {},
 ): void => {
-  const scheme = redirectUri === undefined ? '' : new URL(redirectUri).protocol;
-  // A web site may lead on to another one, and a policy cannot name addresses of IPv6.
-  const form = /^https?:$/.test(scheme) ? 'http: https:' : scheme;
   response.writeHead(status, {
     ...pageHeaders,
     'content-type': 'text/html; charset=utf-8',
     'cache-control': 'no-store',
     'x-robots-tag': 'noindex',
-    'content-security-policy': policyWith(hasScript === true ? walletScriptSource : null, `'self' ${form}`),
+    'content-security-policy': policyWith(hasScript === true ? walletScriptSource : null, formAction),
   });
   response.end(page);
 };

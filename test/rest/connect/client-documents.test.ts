@@ -136,7 +136,7 @@ describe('an assistant that describes itself at an address', () => {
     expect(page.text).toContain(`<bdi>${host}</bdi>`);
     expect(page.text.includes('a program on this computer')).toBe(isProgram);
     expect(page.policy).toContain("frame-ancestors 'none'");
-    expect(page.policy).toContain("form-action 'self' http: https:;");
+    expect(page.policy).not.toContain('form-action');
     const back = (await page.allow!()) as URL;
     expect(back.href.startsWith(redirect)).toBe(true);
     expect(back.searchParams.get('iss')).toBe(`${server.url}/oauth`);

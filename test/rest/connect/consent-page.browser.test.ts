@@ -13,8 +13,12 @@ let gateway: TestGateway;
 /** Listens where a program on this computer would. */
 const program = createServer(({ url }, response) => {
   // Some programs show the end on a page elsewhere.
-  if (url?.startsWith('/onward') === true)
-    response.setHeader('location', `http://localhost:${new URL(listening.url).port}/end`).statusCode = 302;
+  const ends: Record<string, string> = {
+    onward: `http://localhost:${new URL(listening.url).port}/end`,
+    app: 'cursor://end',
+  };
+  const end = ends[url?.match(/\w+/)?.[0] ?? ''];
+  if (end !== undefined) response.setHeader('location', end).statusCode = 302;
   response.end('You can close this page.');
 });
 let listening: Listening;
@@ -86,6 +90,14 @@ describe('the page of consent in a browser', () => {
     await allow(page);
     await page.waitForURL('http://localhost:*/end');
     expect(await page.textContent('body')).toBe('You can close this page.');
+  });
+
+  it('leads on to an app to which a web site sends the browser', async () => {
+    const page = await visit();
+    await enter(page, `${listening.url}/app`);
+    const leaving = page.waitForRequest((request) => request.url().startsWith('cursor:'));
+    await allow(page);
+    expect((await leaving).url()).toBe('cursor://end');
   });
 
   it('leads to a program at an address of IPv6', async () => {
