@@ -49,16 +49,17 @@ const longestUploadMs = 600_000;
 
 interface Refusal {
   error?: string | { message?: string };
-  /** What is wrong in the fields of the call, where a refusal lists it. */
-  detail?: readonly { loc: readonly (string | number)[]; msg: string }[];
+  /** What is wrong in the fields of the call, where a refusal lists it. Those of proxies may have a text here. */
+  detail?: string | { loc: (string | number)[]; msg: string }[];
 }
 
 export const messageOf = async (answer: Response): Promise<string> => {
   const { error, detail } = ((await answer.json().catch(() => null)) ?? {}) as Refusal;
   return (
     (typeof error === 'string' ? error : error?.message) ??
-    detail?.map(({ loc, msg }) => `${loc.slice(1).join('.')}: ${msg}`).join('; ') ??
-    `The gateway answered ${answer.status}. Try again.`
+    (Array.isArray(detail)
+      ? detail.map(({ loc, msg }) => `${loc.slice(1).join('.')}: ${msg}`).join('; ')
+      : `The gateway answered ${answer.status}. Try again.`)
   );
 };
 

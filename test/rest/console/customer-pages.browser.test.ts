@@ -201,6 +201,15 @@ describe('the console of a customer', () => {
     expect(await page.getByRole('alert').textContent()).toBe('limit: must be at most 100');
   });
 
+  it('says that a proxy refused a search in words of its own', async () => {
+    const { page } = await open('/playground?kind=search');
+    await page.route('**/v1/search?**', (route) =>
+      route.fulfill({ status: 503, json: { detail: 'No upstream' } }),
+    );
+    await page.locator('form').getByRole('button', { name: 'Search' }).click();
+    expect(await page.getByRole('alert').textContent()).toBe('The gateway answered 503. Try again.');
+  });
+
   it('searches influencers from the balance, and shows the call as code', async () => {
     const { page } = await open('/playground?kind=search');
     await page.getByLabel('Most results').fill('2');
