@@ -49,6 +49,7 @@ describe('the page on which a wallet of the browser pays', () => {
     });
     expect(charged).toBe(searchPrice);
     await page.getByRole('columnheader', { name: 'username' }).waitFor();
+    expect(await page.evaluate(linesOfFirstName)).toBe(1);
     await page.reload();
     await seeResults(page);
     await page.getByRole('button', { name: 'Search again' }).click();
@@ -193,6 +194,12 @@ describe('the page on which a wallet of the browser pays', () => {
     }
   });
 });
+
+const linesOfFirstName = `(() => {
+  const range = document.createRange();
+  range.selectNodeContents(document.querySelector('td'));
+  return range.getClientRects().length;
+})()`;
 
 /** Breaks the bodies of paid answers off in a page, until `healAnswers`. */
 const breakAnswersOff = (page: Page): Promise<unknown> =>
