@@ -67,9 +67,13 @@ const PayPage = ({ base, title }: { base: string; title: string }) => {
   const [bought, setBought] = useState(
     () => JSON.parse(sessionStorage.getItem(name) ?? 'null') as Bought | null,
   );
-  const keep = (next: Bought | null): void => {
+  const show = (next: Bought): void => {
     setBought(next);
-    sessionStorage.setItem(name, JSON.stringify(next));
+    if (next.isPaid) sessionStorage.setItem(name, JSON.stringify(next));
+  };
+  const searchAgain = (): void => {
+    sessionStorage.removeItem(name);
+    setBought(null);
   };
   const send = (headers: Readonly<Record<string, string>>): Promise<Response> =>
     fetch(`${base}/v1/search${search}`, {
@@ -86,12 +90,12 @@ const PayPage = ({ base, title }: { base: string; title: string }) => {
           name={`search${search}`}
           base={base}
           send={send}
-          onPaid={(answer, isPaid) => keep({ answer, isPaid })}
+          onPaid={(answer, isPaid) => show({ answer, isPaid })}
         />
       ) : (
         <>
           <Results {...bought} />
-          <button type="button" onClick={() => keep(null)}>
+          <button type="button" onClick={searchAgain}>
             Search again
           </button>
         </>

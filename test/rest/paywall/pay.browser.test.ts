@@ -177,6 +177,9 @@ describe('the page on which a wallet of the browser pays', () => {
       await page.getByRole('heading', { name: 'Not charged: 0 results' }).waitFor();
     });
     expect(charged).toBe(0n);
+    // Profiles may have come meanwhile.
+    await page.reload();
+    await page.getByRole('button', { name: baseWallet }).waitFor();
     await page.goto(`${sold.gateway.url}/pay?query=coffee&count_only=true`);
     await page.getByRole('heading', { name: /^Not charged: [1-9]\d* matches/ }).waitFor();
   });
