@@ -59,6 +59,8 @@ export const signWalletIn = async ({ namespace, signText }: Wallet, base: string
   const account = accountKinds[namespace];
   const signed = await signText((address) => textOf(info, { account, address, ...chain }));
   const answer = await post({ 'sign-in-with-x': toBase64Json({ ...info, ...chain, ...signed }) });
+  if (answer.status === 401)
+    throw new ToldError('The signature is too old, or of another wallet. Sign again.');
   if (!answer.ok) throw new ApiError(answer.status, await messageOf(answer));
   return ((await answer.json()) as { key: string }).key;
 };

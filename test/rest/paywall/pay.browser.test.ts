@@ -265,6 +265,20 @@ describe('the console of a wallet of Solana', () => {
     expect(await page.getByRole('navigation').count()).toBe(0);
   });
 
+  it('asks a person whose signature does not count to sign again, in words for people', async () => {
+    const page = await visit();
+    await giveWallets(page, sold.chains);
+    await page.route('**/v1/auth/wallet', (route) => {
+      const sent = route.request().headers();
+      const other = { ...sent, 'sign-in-with-x': Buffer.from('{}').toString('base64') };
+      return route.continue({ headers: sent['sign-in-with-x'] === undefined ? sent : other });
+    });
+    await page.goto(`${sold.gateway.url}/console`);
+    await choose(page, signIn);
+    await page.getByRole('alert').filter({ hasText: 'Sign again.' }).waitFor();
+    expect(await page.getByRole('navigation').count()).toBe(0);
+  });
+
   it('offers only wallets that can sign a text, of networks that this gateway takes', async () => {
     const page = await visit();
     await giveWallets(page, sold.chains);
