@@ -15,8 +15,8 @@ const Confirm = ({ question, yes, onYes, onNo }: ConfirmProps) => {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => dialog.current?.showModal(), []);
   return (
-    <dialog ref={dialog} aria-label={yes} onClose={onNo}>
-      <p>{question}</p>
+    <dialog ref={dialog} aria-label={yes} aria-describedby="question" onClose={onNo}>
+      <p id="question">{question}</p>
       <div class="row">
         <button
           type="button"

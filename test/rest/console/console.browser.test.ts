@@ -218,7 +218,8 @@ describe('the console in a browser', () => {
     await signIn(page, '/keys', account.apiKey);
     await page.getByRole('button', { name: /^End the key sk_/ }).focus();
     await page.keyboard.down('Enter');
-    await page.getByRole('dialog').waitFor();
+    const dialog = page.getByRole('dialog', { description: /^End the key / });
+    await dialog.waitFor();
     // Held down, a key presses again and again.
     await page.keyboard.down('Enter');
     await page.getByRole('dialog').waitFor({ state: 'hidden' });
