@@ -4,6 +4,7 @@ import { issueKey } from '../../../src/accounts/keys.ts';
 import { credit } from '../../../src/accounts/ledger/entries.ts';
 import { nanoPerUsd } from '../../../src/kit/money.ts';
 import { noLimits } from '../../../src/rules/key-limits.ts';
+import { isConsoleBuilt } from '../../../src/rest/console/console-files.ts';
 import { startTestGateway, type TestGateway } from '../../e2e/start-test-gateway.ts';
 import { callModern } from '../../mcp/call-modern.ts';
 import { openAccount } from '../../mcp/open-account.ts';
@@ -311,7 +312,7 @@ describe('the page of a call', () => {
     expect(await answerOf()).toBe('confirmed');
   });
 
-  it.each([
+  it.runIf(isConsoleBuilt()).each([
     ['a wallet', { WALLET_ACCOUNTS: 'on' }, '/console/top-up'],
     [
       'a card',
