@@ -103,6 +103,8 @@ describe.each([
     const { apiKey, accountId } = await openAccount(gateway.services);
     const page = await visit({ viewport, colorScheme });
     const assertReadable = async (): Promise<void> => {
+      // A page has its words before its style.
+      await page.waitForLoadState();
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(viewport.width);
       for (const text of ['h1', 'dt', 'dd'])
         expect(await contrastOf(page, text, colorScheme)).toBeGreaterThan(4.5);
