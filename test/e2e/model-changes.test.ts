@@ -119,6 +119,19 @@ it('a proof for a former price whose money is spent by another call is told that
   await operator.post(`/models/${sku}/unset`);
 });
 
+it('a proof for a former price is served whose process died before it was verified', async () => {
+  const { store, clock } = sale.gateway.services;
+  const proof = await quote();
+  vi.spyOn(store, 'verifyPayment').mockRejectedValueOnce(new Error('away'));
+  expect((await draw(proof, null)).status).toBe(500);
+  await setPrice('0.5');
+  const now = clock.now() + 40_000;
+  vi.spyOn(clock, 'now').mockImplementation(() => now);
+  expect((await draw(proof, null)).headers.get('x-causeway-charge-usd')).toBe('0.04');
+  vi.restoreAllMocks();
+  await operator.post(`/models/${sku}/unset`);
+});
+
 it('a paid chat that has not run is run at the rates of its quote', async () => {
   const { store } = sale.gateway.services;
   const chat = {

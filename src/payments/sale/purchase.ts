@@ -40,7 +40,7 @@ interface Order {
   scheme: Scheme;
 }
 
-type Terms = Omit<Extract<TermsMatch, { outcome: 'match' }>, 'outcome'>;
+type Terms = Extract<TermsMatch, { outcome: 'match' }>;
 
 /**
  * Serves a request that is paid with x402. Each step is durable before the next has an outside effect: reserved,
@@ -56,7 +56,7 @@ export const pay = async (context: SaleContext, request: PayRequest): Promise<Pa
   const matched = await context.terms.find(proof, { ...request, upto });
   if (matched.outcome === 'match') return reserve(context, purchase, matched);
   const known = await store.getPayment(purchase.identity);
-  if (known !== null && known.state !== 'rejected') return resume(context, known, { purchase, terms: null });
+  if (known !== null && known.state !== 'rejected') return resume(context, known, { purchase, matched });
   if (proof.paymentId !== null && (await store.findPaymentById(proof.paymentId)) !== null)
     throw refusals.idConflict();
   if (matched.outcome === 'unavailable') throw refusals.unavailable();
@@ -127,7 +127,7 @@ const reserve = async (context: SaleContext, purchase: Purchase, terms: Terms): 
       return serve(context, payment, { request, method, signed, scheme });
     }
     case 'exists':
-      return resume(context, payment, { purchase, terms });
+      return resume(context, payment, { purchase, matched: terms });
     case 'payment_id_taken':
       throw refusals.idConflict();
   }
@@ -244,11 +244,11 @@ const unpaid = (
   ...(receipt === undefined ? {} : { receipt }),
 });
 
-/** Goes on with a known proof. `terms` is null when it would not be accepted as a new one. */
+/** Goes on with a known proof. `matched`: whether it would be accepted as a new one. */
 const resume = async (
   context: SaleContext,
   payment: Payment,
-  { purchase, terms }: { purchase: Purchase; terms: Terms | null },
+  { purchase, matched }: { purchase: Purchase; matched: TermsMatch },
 ): Promise<PayOutcome> => {
   const { request, proof } = purchase;
   if (payment.requestHash !== request.requestHash) throw refusals.conflict();
@@ -262,7 +262,7 @@ const resume = async (
       return finish(context, replay(payment), { request, replayed: true });
     case 'rejected':
       // The proof was freed between our reservation and this read.
-      if (terms === null) return unpaid(context, request, payment.reason ?? undefined);
+      if (matched.outcome !== 'match') return unpaid(context, request, payment.reason ?? undefined);
       throw refusals.inProgress();
     case 'failed':
       return resumeFailed(context, payment, request);
@@ -274,9 +274,11 @@ const resume = async (
     case 'reserved':
     case 'verified':
       if (isLeased(context, payment)) throw refusals.inProgress();
-      if (terms === null) throw refusals.unavailable();
+      if (matched.outcome === 'unavailable') throw refusals.unavailable();
       if ((await movePayment(context, payment, 'interrupted', {})) === null) throw refusals.inProgress();
-      return reserve(context, purchase, terms);
+      return matched.outcome === 'match'
+        ? reserve(context, purchase, matched)
+        : unpaid(context, request, matched.reason);
   }
 };
 
