@@ -96,19 +96,23 @@ const quotePaid = async (
   }
 };
 
-/** Runs a prepaid call that is paid by itself. A proof for terms with a former price is served at that price. */
+/**
+ * Runs a prepaid call that is paid by itself. A proof for terms with a former price is served at that price. Prices that
+ * change meanwhile are for later calls.
+ */
 const payThenRun = async (
   order: PaidOrder,
   call: Call,
   services: Services,
   owed: EarlierJob | null = null,
 ): Promise<Answer> => {
-  let paying = payAtPrices(order, call, services, owed);
+  const { catalogs, clock } = services;
+  let paying = payAtPrices(order, call, { ...services, catalogs: { ...catalogs } }, owed);
   const answer = await paying.catch(unlessTooLittle);
   if (answer !== null && (answer.kind !== 'payment_required' || !hasProof(call.proofs))) return answer;
-  for (const former of services.catalogs.former(services.clock.now())) {
-    const catalogs = { ...services.catalogs, ...former };
-    const trying = payAtPrices(order, call, { ...services, catalogs }, owed);
+  for (const former of catalogs.former(clock.now())) {
+    const formerly = { ...services, catalogs: { ...catalogs, ...former } };
+    const trying = payAtPrices(order, call, formerly, owed);
     const before = await trying.catch(unlessNotSold).catch(unlessTooLittle);
     // It may be settled at this price: then its refusal says so, and the present terms would have it paid twice.
     if (before === null) paying = trying;

@@ -132,6 +132,31 @@ it('a proof for a former price is served whose process died before it was verifi
   await operator.post(`/models/${sku}/unset`);
 });
 
+it.each([
+  ['a wallet', false],
+  ['an account', true],
+])(
+  'a paid call of %s is not charged by a price that comes while its payment is read',
+  async (_of, hasKey) => {
+    const { store } = sale.gateway.services;
+    const topUp = { amount_usd: '1.00' };
+    const headers = await quote('/v1/topup', topUp);
+    expect((await sale.gateway.call('/v1/topup', { body: topUp, headers, apiKey: null })).status).toBe(200);
+    const proof = await quote();
+    const drawPaid = () => draw(proof, hasKey ? sale.gateway.apiKey : null);
+    vi.spyOn(store, 'openJob').mockRejectedValueOnce(new Error('away'));
+    expect((await drawPaid()).status).toBe(500);
+    const reserve = store.reservePayment;
+    vi.spyOn(store, 'reservePayment').mockImplementationOnce(async (payment) => {
+      await setPrice('0.5');
+      return reserve(payment);
+    });
+    expect((await drawPaid()).headers.get('x-causeway-charge-usd')).toBe('0.04');
+    vi.restoreAllMocks();
+    await operator.post(`/models/${sku}/unset`);
+  },
+);
+
 it('a paid chat that has not run is run at the rates of its quote', async () => {
   const { store } = sale.gateway.services;
   const chat = {

@@ -68,27 +68,24 @@ export const createCatalogs = (
     new Map(settings.map((model) => [model.sku, isSandboxModel(model)]));
   let stock = models;
   let isSandboxSku = kindsOf(models);
-  let find = toFind(models);
-  let former: { until: number; find: FindCatalog }[] = [];
-  const all = {
-    for: (buyer: Buyer): Catalog => find(buyer),
+  let former: { until: number; for: FindCatalog }[] = [];
+  const catalogs = {
+    /** Another one when other models are sold: a copy of the object keeps its prices. */
+    for: toFind(models),
     /** Whether real models are, or ever were, on sale. */
     sellsReal: realSales.hasBegun,
     /** Await this before `for`, which uses the store's last answer. Rejects if the store does not answer. */
     refresh: realSales.refresh,
-  };
-  return {
-    ...all,
     /** Sells other models, or at other prices. `settings`: those of the settings. `formerly`: lists that were sold until lately, the newest first. */
     sell: ({ settings, sold, formerly }: Stock): void => {
       stock = settings;
       isSandboxSku = kindsOf(settings);
-      find = toFind(sold);
-      former = formerly.map(({ until, models: quoted }) => ({ until, find: toFind(quoted) }));
+      catalogs.for = toFind(sold);
+      former = formerly.map(({ until, models: quoted }) => ({ until, for: toFind(quoted) }));
     },
-    /** Returns catalogs with prices whose quotes still hold, the newest first. `now`: epoch milliseconds. */
-    former: (now: number) =>
-      former.filter(({ until }) => until > now).map((one) => ({ ...all, for: one.find })),
+    /** Finds the catalogs with prices whose quotes still hold, the newest first. `now`: epoch milliseconds. */
+    former: (now: number): Pick<(typeof former)[number], 'for'>[] =>
+      former.filter(({ until }) => until > now),
     /** Returns what the operator pays for an answer of a SKU by a route; null: unknown. */
     costOf: (sku: string, { provider, model }: RouteConfig): Price | null =>
       stock
@@ -98,6 +95,7 @@ export const createCatalogs = (
     mayRun: (sku: string, { isSandbox }: Pick<Buyer, 'isSandbox'>): boolean =>
       isSandboxSku.get(sku) === (isSandbox || !realSales.hasBegun()),
   };
+  return catalogs;
 };
 
 const catalogsOf = (models: readonly ModelConfig[]): { for(buyer: Omit<Buyer, 'isSandbox'>): Catalog } => {
