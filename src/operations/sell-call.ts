@@ -107,23 +107,35 @@ const payThenRun = async (
   owed: EarlierJob | null = null,
 ): Promise<Answer> => {
   const { catalogs, clock } = services;
-  let paying = payAtPrices(order, call, { ...services, catalogs: { ...catalogs } }, owed);
+  const paying = payAtPrices(order, call, { ...services, catalogs: { ...catalogs } }, owed);
   const answer = await paying.catch(unlessTooLittle);
   if (answer !== null && (answer.kind !== 'payment_required' || !hasProof(call.proofs))) return answer;
   for (const former of catalogs.former(clock.now())) {
     const formerly = { ...services, catalogs: { ...catalogs, ...former } };
-    const trying = payAtPrices(order, call, formerly, owed);
-    const before = await trying.catch(unlessNotSold).catch(unlessTooLittle);
-    // It may be settled at this price: then its refusal says so, and the present terms would have it paid twice.
-    if (before === null) paying = trying;
-    else if (before !== 'not_sold' && before.kind !== 'payment_required') return before;
+    const before = await payAtPrices(order, call, formerly, owed).catch(unlessNotSold);
+    if (before !== null && before.kind !== 'payment_required') return before;
   }
   return paying;
 };
 
-/** Null: a known payment, which may have paid a former price, is too little. */
-const unlessTooLittle = instead(null, hasCode('insufficient_balance'));
-const unlessNotSold = instead('not_sold' as const, hasCode('model_not_found'));
+/** The price of a call that has not run has risen since it was paid. The rest of the balance is for other calls. */
+class TooLittle extends AppError {
+  constructor(price: Nano, paid: Nano) {
+    super(
+      'insufficient_balance',
+      `This call costs up to $${formatUsd(price)} by now, and its payment is of $${formatUsd(paid)}. Send it again without ` +
+        'this payment proof.',
+    );
+  }
+}
+
+/** Also where the refusal tells, too, that the payment is settled. */
+const isTooLittle = (error: unknown): boolean =>
+  error instanceof TooLittle || (error instanceof AppError && error.cause instanceof TooLittle);
+
+const unlessTooLittle = instead(null, isTooLittle);
+/** Null: the SKU was not sold then, or cost more. */
+const unlessNotSold = instead(null, (error) => isTooLittle(error) || hasCode('model_not_found')(error));
 
 /**
  * The payment raises the balance of the caller, or of the wallet's own account, by the most that the call can cost. Then
@@ -149,7 +161,7 @@ const payAtPrices = async (
     payment: { identity, most },
   });
   const assertPaid = ({ credit }: Pick<Payment, 'credit'>): void => {
-    if (credit !== null && credit < price) throw tooLittle(price, credit);
+    if (credit !== null && credit < price) throw new TooLittle(price, credit);
   };
   const toPledged = (payment: Payment): Promise<AccountCall> => {
     assertNotDraining(services);
@@ -204,14 +216,6 @@ const payAtPrices = async (
     throw paidFor(toAppError(error), { receipt, price: paid.credit ?? price, hasKey });
   }
 };
-
-/** Refuses a call that has not run, and whose price has risen since it was paid. The rest of the balance is for other calls. */
-const tooLittle = (price: Nano, paid: Nano): AppError =>
-  new AppError(
-    'insufficient_balance',
-    `This call costs up to $${formatUsd(price)} by now, and its payment is of $${formatUsd(paid)}. Send it again without ` +
-      'this payment proof.',
-  );
 
 /** The caller, or the wallet whose payment is verified or settled. */
 export const buyerOf = async (

@@ -116,6 +116,10 @@ it('a proof for a former price whose money is spent by another call is told that
     expect.stringContaining('payment of $0.04 is settled'),
   ]);
   expect((await draw(proof, null)).status).toBe(200);
+  const present = await quote();
+  vi.spyOn(store, 'openJob').mockResolvedValueOnce({ outcome: 'insufficient', available: 0n });
+  expect(await (await draw(present, null)).text()).toContain('payment of $0.50 is settled');
+  expect((await draw(present, null)).headers.get('x-causeway-charge-usd')).toBe('0.50');
   await operator.post(`/models/${sku}/unset`);
 });
 
@@ -156,6 +160,22 @@ it.each([
     await operator.post(`/models/${sku}/unset`);
   },
 );
+
+it('a paid call that is refused since its price has risen is told the present price, not a former one', async () => {
+  const { store, clock } = sale.gateway.services;
+  const proof = await quote();
+  vi.spyOn(store, 'openJob').mockRejectedValueOnce(new Error('away'));
+  expect((await draw(proof, null)).status).toBe(500);
+  await setPrice('0.3');
+  const raised = clock.now();
+  await expect.poll(() => clock.now()).toBeGreaterThan(raised);
+  await setPrice('0.5');
+  // The first price holds no longer, and the second still does.
+  vi.spyOn(clock, 'now').mockImplementation(() => raised + 420_000);
+  expect(await (await draw(proof, null)).text()).toContain('costs up to $0.50 by now');
+  vi.restoreAllMocks();
+  await operator.post(`/models/${sku}/unset`);
+});
 
 it('a paid chat that has not run is run at the rates of its quote', async () => {
   const { store } = sale.gateway.services;
