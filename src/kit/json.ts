@@ -173,17 +173,18 @@ export const jsonExcess = (value: unknown): string | null => {
   return null;
 };
 
-/** Makes the refusal of a request with an excess. */
-export const tooMuch = (excess: string): AppError =>
-  new AppError('payload_too_large', `The request has ${excess}. Send less.`);
+export const refuseExcess = (excess: string | null): void => {
+  if (excess !== null) throw new AppError('payload_too_large', `The request has ${excess}. Send less.`);
+};
 
 /** JSON up to this size is parsed fast, whatever is in it. */
-export const shortBytes = 64 * 1024;
+const shortBytes = 64 * 1024;
 
 const [quote, comma, backslash, openList, closeList, openObject, closeObject] = Buffer.from('",\\[]{}');
 
-/** Says of JSON above `shortBytes` what `jsonExcess` says, before it is parsed, which would take seconds and much memory. */
+/** Says of long JSON what `jsonExcess` says, before it is parsed, which would take seconds and much memory. */
 export const bytesExcess = (json: Uint8Array): string | null => {
+  if (json.length <= shortBytes) return null;
   let [values, depth, isInString] = [1, 0, false];
   for (let at = 0; at < json.length && values <= maxValues && depth <= maxDepth; at += 1) {
     const byte = json[at];

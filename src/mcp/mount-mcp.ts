@@ -10,7 +10,7 @@ import {
 import { bearerKey } from '../accounts/authenticate.ts';
 import { connectionResources, mainResource, metadataStart } from '../accounts/connection-resources.ts';
 import { AppError, messages } from '../kit/errors.ts';
-import { bytesExcess, shortBytes, tooMuch } from '../kit/json.ts';
+import { bytesExcess, refuseExcess } from '../kit/json.ts';
 import { bodyCost, maxBodyOf, smallBodyBytes, textJobShare } from '../limits/memory-budget.ts';
 import { createRequestMemory, watchSender, type WatchSenderOptions } from '../limits/request-memory.ts';
 import { type RequestNote, watchClient } from '../kit/log-request.ts';
@@ -184,8 +184,7 @@ const createReadWhole =
     if (small !== null) return small;
     watchSender(request, sender);
     const body = await readBody(request, maxBytes);
-    const excess = body !== null && body.length > shortBytes ? bytesExcess(body) : null;
-    if (excess !== null) throw tooMuch(excess);
+    if (body !== null) refuseExcess(bytesExcess(body));
     return body;
   };
 

@@ -8,6 +8,7 @@ import { isMadeUp, isOnSale, type PaidSale } from './sale-rules.ts';
 import type { Quote } from './sale.ts';
 import type { Caller } from '../accounts/authenticate.ts';
 import { addressBucket } from '../limits/address-limiter.ts';
+import { noteRate } from '../limits/minute-limit.ts';
 
 /** Counts a call without a key against the limit of its address. */
 export const countCall = async (
@@ -17,8 +18,7 @@ export const countCall = async (
 ): Promise<void> => {
   const limiter = addressLimiters.get(name);
   if (limiter === undefined) throw new Error(`${name} is sold by x402 without a limit of calls`);
-  const left = await limiter.consume(call.clientAddress);
-  if (call.rate !== undefined) call.rate.left ??= left;
+  noteRate(call, await limiter.consume(call.clientAddress));
 };
 
 /** A call that is about to be paid. */

@@ -1,4 +1,4 @@
-import { isJsonObject, jsonExcess, tooMuch, type JsonObject } from '../kit/json.ts';
+import { isJsonObject, jsonExcess, refuseExcess, type JsonObject } from '../kit/json.ts';
 import { AppError, type ValidationIssue } from '../kit/errors.ts';
 import { nearestName, sanitizeLine } from '../kit/text.ts';
 import type { Call } from './call.ts';
@@ -31,8 +31,7 @@ export const validate = <Input>(
   raw: unknown,
   transport: Call['transport'] = 'rest',
 ): Input => {
-  const excess = jsonExcess(raw);
-  if (excess !== null) throw tooMuch(excess);
+  refuseExcess(jsonExcess(raw));
   const { input, toolInput = input } = operation;
   const parsed =
     transport === 'mcp'

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { AppError, messages } from '../kit/errors.ts';
-import { bytesExcess, keepMemberText, shortBytes, tooMuch } from '../kit/json.ts';
+import { bytesExcess, keepMemberText, refuseExcess } from '../kit/json.ts';
 import { watchSender, type WatchSenderOptions } from '../limits/request-memory.ts';
 
 export interface ReadJsonBodyOptions {
@@ -28,8 +28,7 @@ export const readJsonBody = async (
   if (encoding !== undefined && encoding !== 'identity')
     throw new AppError('unsupported_media_type', messages.unsupported_media_type);
   const bytes = await readBody(request, options);
-  const excess = bytes.length > shortBytes ? bytesExcess(bytes) : null;
-  if (excess !== null) throw tooMuch(excess);
+  refuseExcess(bytesExcess(bytes));
   try {
     const text = utf8.decode(bytes);
     const value: unknown = JSON.parse(text);

@@ -149,18 +149,10 @@ const only = (catalog: Catalog, skus: readonly string[]): Catalog => ({
 });
 
 /** Returns the SKU of a call that names none: the default one, or the first of its kind. Null: there is none. */
-export const defaultModel = (
-  models: readonly ModelConfig[],
-  kind: ModelConfig['kind'],
-): ModelConfig | null => {
-  let first: ModelConfig | null = null;
-  for (const model of models) {
-    if (model.kind !== kind) continue;
-    if (model.sku === defaultSku) return model;
-    first ??= model;
-  }
-  return first;
-};
+export const defaultModel = (models: readonly ModelConfig[], kind: ModelConfig['kind']): ModelConfig | null =>
+  models.find((model) => model.kind === kind && model.sku === defaultSku) ??
+  models.find((model) => model.kind === kind) ??
+  null;
 
 /** Returns the SKU of this name, or the default one of its kind without a name. Throws AppError `model_not_found`. */
 export const findModel = (

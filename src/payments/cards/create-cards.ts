@@ -51,7 +51,7 @@ export const createCards = (options: CardsOptions) => {
     /** Throws AppError `permission_denied` where real money would buy sandbox credit, or test money real credit. */
     assertSells: (isSandbox: boolean): void => assertSells(isSandbox, settings),
     /** Whether cards raise the balance of such an account. */
-    sells: (isSandbox: boolean): boolean => settings.isLive !== isSandbox,
+    sells: (isSandbox: boolean): boolean => sells(isSandbox, settings),
     /** Returns our id of the payment, and the page of Stripe where a person pays. Throws AppError. */
     checkout: (order: CardOrder) => openCheckout(order, context),
     /** Ends the automatic top-up of an account, and lets Stripe forget its card. */
@@ -88,11 +88,13 @@ export const createCards = (options: CardsOptions) => {
   };
 };
 
-const assertSells = (isSandbox: boolean, { isLive }: CardSettings): void => {
-  if (isLive === isSandbox)
+const sells = (isSandbox: boolean, { isLive }: CardSettings): boolean => isLive !== isSandbox;
+
+const assertSells = (isSandbox: boolean, settings: CardSettings): void => {
+  if (!sells(isSandbox, settings))
     throw new AppError(
       'permission_denied',
-      isLive
+      settings.isLive
         ? 'This account has sandbox credit, which is not sold. Use an account for real money.'
         : 'Only test cards are taken here, and they pay sandbox credit. Use a sandbox account.',
     );

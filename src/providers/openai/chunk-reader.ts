@@ -142,11 +142,8 @@ const createCallReader = () => {
 };
 
 /** Returns the choice of index 0, or without one. Some upstreams send several unasked. */
-const firstChoice = (choices: unknown): unknown => {
-  const all: ({ index?: unknown } | null)[] = Array.isArray(choices) ? choices : [];
-  for (const choice of all) if ((choice?.index ?? 0) === 0) return choice;
-  return null;
-};
+const firstChoice = (choices: unknown): unknown =>
+  Array.isArray(choices) ? choices.find((choice) => isObject(choice) && (choice['index'] ?? 0) === 0) : null;
 
 /** Reads a choice that has nothing but words, as most have, without the schema; null for any other. */
 const plainChoice = (choice: unknown): { words: string; reason: unknown } | null => {

@@ -25,6 +25,7 @@ const slowerThanKnown = 4;
 
 const isRefusal = (error: unknown): error is ProviderError =>
   error instanceof ProviderError && error.failure === 'fatal' && error.code === 'invalid_parameter';
+
 /** A model that does not take one of these is asked without it. Without any other member an answer would mean another thing. */
 const bestEffort = new Set([
   'temperature',
